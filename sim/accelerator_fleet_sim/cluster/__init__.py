@@ -1,0 +1,1 @@
+"""The real Kubernetes control planes of the embedded datacentre."""
