@@ -1,0 +1,176 @@
+"""An accelerator pool on EKS: one managed node group with the network cards, placement and groups its machine needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pulumi
+from accelerator_fleet.plan.model import PoolPlan
+from accelerator_fleet_components.cluster_access import ClusterAccess
+from accelerator_fleet_components.tokens import token
+
+if TYPE_CHECKING:
+    from pulumi_aws import Provider, ec2, eks
+
+# EKS spells taint effects its own way.
+EFFECTS: Final = {
+    "NoSchedule": "NO_SCHEDULE",
+    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
+    "NoExecute": "NO_EXECUTE",
+}
+CAPACITY_TYPES: Final = {"on-demand": "ON_DEMAND", "reserved": "ON_DEMAND", "spot": "SPOT"}
+
+
+class EksPool(pulumi.ComponentResource):
+    """Launch template, EFA security group, placement group and node group of one pool.
+
+    One class for every chip on EKS, so that a chip change keeps the URN. The shape key triggers the replacement:
+    the new group comes before the old one goes.
+    """
+
+    group: eks.NodeGroup
+
+    def __init__(
+        self,
+        name: str,
+        pool: PoolPlan,
+        access: ClusterAccess,
+        provider: Provider,
+        tags: dict[str, str],
+        after: list[pulumi.Resource],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """`tags` go on the instances, which a provider's default tags do not reach; `after`: nodes join after it."""
+        super().__init__(token("EksPool"), name, None, opts)
+        self._provider = provider
+        self._name = name
+        self._pool = pool
+        placement = self._placement() if pool.placement_group else None
+        groups = [access.security_group]
+        if pool.efa_interfaces:
+            groups.append(self._efa_group(access).id)
+        template = self._template(groups, placement, tags)
+        self.group = self._group(access, template, after)
+        self.register_outputs({"nodeGroup": self.group.node_group_name, "shapeKey": pool.shape_key})
+
+    def _opts(self, parent: pulumi.Resource | None = None, **more: object) -> pulumi.ResourceOptions:
+        return pulumi.ResourceOptions(parent=parent or self, provider=self._provider, **more)  # type: ignore[arg-type]
+
+    def _placement(self) -> ec2.PlacementGroup:
+        from pulumi_aws import ec2
+
+        return ec2.PlacementGroup(
+            self._name, strategy="cluster", opts=self._opts(replacement_trigger=self._pool.shape_key)
+        )
+
+    def _efa_group(self, access: ClusterAccess) -> ec2.SecurityGroup:
+        from pulumi_aws import ec2, vpc
+
+        group = ec2.SecurityGroup(
+            f"{self._name}-efa",
+            description=f"EFA traffic of pool {self._pool.name}",
+            vpc_id=access.vpc_id,
+            tags={"Name": f"{self._name}-efa"},
+            opts=self._opts(),
+        )
+        # EFA needs everything from and to the group itself; an egress to 0.0.0.0/0 does not cover it.
+        vpc.SecurityGroupIngressRule(
+            f"{self._name}-efa-from-self",
+            security_group_id=group.id,
+            referenced_security_group_id=group.id,
+            ip_protocol="-1",
+            opts=self._opts(group),
+        )
+        vpc.SecurityGroupEgressRule(
+            f"{self._name}-efa-to-self",
+            security_group_id=group.id,
+            referenced_security_group_id=group.id,
+            ip_protocol="-1",
+            opts=self._opts(group),
+        )
+        return group
+
+    def _template(
+        self, groups: list[pulumi.Output[str]], placement: ec2.PlacementGroup | None, tags: dict[str, str]
+    ) -> ec2.LaunchTemplate:
+        from pulumi_aws import ec2
+
+        pool = self._pool
+        block = pool.capacity_mode == "capacity-block"
+        reserved = pool.reservation is not None
+        return ec2.LaunchTemplate(
+            self._name,
+            # A capacity block is named with its market; the machine then stands here and not in the node group.
+            instance_type=pool.machine if block else None,
+            instance_market_options={"market_type": "capacity-block"} if block else None,
+            capacity_reservation_specification={
+                "capacity_reservation_target": {"capacity_reservation_id": pool.reservation}
+            }
+            if reserved
+            else None,
+            placement={"group_name": placement.name} if placement is not None else None,
+            network_interfaces=[
+                {
+                    "network_card_index": i.network_card,
+                    "device_index": i.device,
+                    "interface_type": i.interface_type,
+                    "delete_on_termination": "true",
+                    # With several cards the groups stand in the interface blocks; at the top EC2 refuses them.
+                    "security_groups": groups,
+                }
+                for i in pool.interfaces
+            ]
+            or None,
+            vpc_security_group_ids=None if pool.interfaces else groups,
+            block_device_mappings=[
+                {
+                    "device_name": "/dev/xvda",
+                    "ebs": {
+                        "volume_size": pool.disk_gib,
+                        "volume_type": "gp3",
+                        "encrypted": "true",
+                        "delete_on_termination": "true",
+                    },
+                }
+            ],
+            metadata_options={"http_tokens": "required", "http_put_response_hop_limit": 2},
+            tag_specifications=[
+                {"resource_type": kind, "tags": {**tags, "Name": self._name}} for kind in ("instance", "volume")
+            ],
+            update_default_version=True,
+            opts=self._opts(replacement_trigger=pool.shape_key),
+        )
+
+    def _group(
+        self, access: ClusterAccess, template: ec2.LaunchTemplate, after: list[pulumi.Resource]
+    ) -> eks.NodeGroup:
+        from pulumi_aws import eks
+
+        pool = self._pool
+        block = pool.capacity_mode == "capacity-block"
+        return eks.NodeGroup(
+            self._name,
+            cluster_name=access.name,
+            node_group_name_prefix=pool.group_name_prefix,
+            node_role_arn=access.node_role_arn,
+            subnet_ids=[access.private_subnets[pool.zone]],
+            ami_type=pool.ami_type,
+            capacity_type="CAPACITY_BLOCK" if block else CAPACITY_TYPES[pool.capacity_mode],
+            instance_types=None if block else [pool.machine],
+            launch_template={"id": template.id, "version": template.latest_version.apply(str)},
+            scaling_config={
+                "desired_size": pool.nodes,
+                "min_size": pool.min_nodes,
+                "max_size": pool.max_nodes,
+            },
+            labels=pool.labels,
+            taints=[{"key": t.key, "value": t.value, "effect": EFFECTS[t.effect]} for t in pool.taints],
+            update_config={"max_unavailable": 1},
+            opts=self._opts(
+                protect=pool.protect,
+                depends_on=after,
+                replacement_trigger=pool.shape_key,
+                # With `scaling: auto` the autoscaler owns the count; the spec only bounds it.
+                ignore_changes=["scalingConfig.desiredSize"] if pool.scaling == "auto" else [],
+            ),
+        )

@@ -1,0 +1,123 @@
+"""Kueue objects of a site: one ClusterQueue, a ResourceFlavor and a LocalQueue per pool, the network's Topology."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pulumi
+from accelerator_fleet.plan.model import PoolPlan, SitePlan
+from accelerator_fleet_components.tokens import token
+
+if TYPE_CHECKING:
+    import pulumi_kubernetes as k8s
+    from pulumi_kubernetes.apiextensions import CustomResource
+
+API: Final = "kueue.x-k8s.io/v1beta2"
+# Kueue tries flavours in this order: capacity that is paid for anyway first, capacity that can be taken away last.
+ORDER: Final = {"reserved": 0, "capacity-block": 0, "on-demand": 1, "spot": 2}
+POOL_LABEL: Final = "accelerator-fleet.dev/pool"
+
+
+class SiteQueues(pulumi.ComponentResource):
+    """Queue objects in one cluster. Quotas are cards; a pool's LocalQueue carries the pool's name and stays."""
+
+    def __init__(
+        self,
+        name: str,
+        site: SitePlan,
+        pools: tuple[PoolPlan, ...],
+        cluster: k8s.Provider,
+        deleted_with: pulumi.Resource | None,
+        after: list[pulumi.Resource],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """`after`: Kueue itself, whose webhooks must answer before its objects are accepted."""
+        super().__init__(token("SiteQueues"), name, None, opts)
+        self._name = name
+        self._provider = cluster
+        self._deleted_with = deleted_with
+        self._create(site, pools, after)
+        self.register_outputs({})
+
+    def _opts(self, after: list[pulumi.Resource]) -> pulumi.ResourceOptions:
+        # A dead cluster can still be destroyed: its objects go with it.
+        return pulumi.ResourceOptions(
+            parent=self, provider=self._provider, deleted_with=self._deleted_with, depends_on=after
+        )
+
+    def _create(self, site: SitePlan, pools: tuple[PoolPlan, ...], after: list[pulumi.Resource]) -> None:
+        from pulumi_kubernetes import core
+
+        namespace = core.v1.Namespace(
+            f"{self._name}-{site.jobs_namespace}", metadata={"name": site.jobs_namespace}, opts=self._opts([])
+        )
+        topology: list[pulumi.Resource] = []
+        if site.topology_name is not None and any(p.topology for p in pools):
+            levels = [{"nodeLabel": level} for level in site.topology_levels]
+            topology = [self._object("Topology", site.topology_name, {"levels": levels}, after)]
+        flavors = [self._flavor(p, site, [*after, *topology]) for p in pools]
+        queue = self._object(
+            "ClusterQueue",
+            site.queue,
+            {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": site.jobs_namespace}},
+                "preemption": {"withinClusterQueue": "LowerPriority"},
+                "resourceGroups": resource_groups(pools),
+            },
+            [*after, *flavors],
+        )
+        for pool in pools:
+            self._object("LocalQueue", pool.local_queue, {"clusterQueue": site.queue}, [queue, namespace], site)
+
+    def _flavor(self, pool: PoolPlan, site: SitePlan, after: list[pulumi.Resource]) -> CustomResource:
+        taints = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in pool.taints]
+        spec: dict[str, object] = {"nodeLabels": {POOL_LABEL: pool.name}}
+        if taints:
+            # Kueue adds these to admitted pods: a job names its queue and no taint.
+            spec["tolerations"] = taints
+        if pool.topology and site.topology_name is not None:
+            spec["topologyName"] = site.topology_name
+        return self._object("ResourceFlavor", pool.flavor, spec, after)
+
+    def _object(
+        self,
+        kind: str,
+        name: str,
+        spec: dict[str, object],
+        after: list[pulumi.Resource],
+        site: SitePlan | None = None,
+    ) -> CustomResource:
+        from pulumi_kubernetes.apiextensions import CustomResource
+
+        metadata = {"name": name} if site is None else {"name": name, "namespace": site.jobs_namespace}
+        return CustomResource(
+            f"{self._name}-{kind.lower()}-{name}",
+            api_version=API,
+            kind=kind,
+            metadata=metadata,
+            spec=spec,
+            opts=self._opts(after),
+        )
+
+
+def resource_groups(pools: tuple[PoolPlan, ...]) -> list[dict[str, object]]:
+    """One group per card resource, its pools as flavours: reserved, on demand, spot, then by name.
+
+    The order does not follow the spec's, so that reordering entries there changes nothing here.
+    """
+    groups: dict[str, list[PoolPlan]] = {}
+    for pool in sorted(pools, key=lambda p: (p.resource, ORDER[p.capacity_mode], p.name)):
+        groups.setdefault(pool.resource, []).append(pool)
+    return [
+        {
+            "coveredResources": [resource],
+            "flavors": [
+                {
+                    "name": p.flavor,
+                    "resources": [{"name": resource, "nominalQuota": str(p.max_nodes * p.cards_per_node)}],
+                }
+                for p in members
+            ],
+        }
+        for resource, members in groups.items()
+    ]

@@ -1,0 +1,1 @@
+"""Plan accelerator fleets as data: spec, catalogue, plan. Imports no Pulumi SDK."""
