@@ -1,0 +1,4 @@
+// kueue: pins the module; the command is built by its import path, its chart is read from the module's folder.
+package tools
+
+import _ "sigs.k8s.io/kueue/pkg/version"
