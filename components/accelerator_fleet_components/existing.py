@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pulumi
-from accelerator_fleet.errors import FleetError, FleetErrors, nearest
+from accelerator_fleet.errors import FleetError, raise_all, unknown
 from accelerator_fleet.plan.model import FleetPlan, SitePlan
 
 if TYPE_CHECKING:
@@ -14,15 +14,14 @@ if TYPE_CHECKING:
 
 
 def check(plan: FleetPlan, providers: Mapping[str, Provider]) -> None:
-    """Raises FleetErrors with one error per id that the site's account and region do not have."""
+    """raises FleetErrors with one error per id that the site's account and region do not have."""
     found = [
         error
         for index, site in enumerate(plan.sites)
         if site.name in providers
         for error in _site(f"sites[{index}]", site, providers[site.name])
     ]
-    if found:
-        raise FleetErrors(found)
+    raise_all(found)
 
 
 def _site(path: str, site: SitePlan, provider: Provider) -> list[FleetError]:
@@ -38,7 +37,7 @@ def _site(path: str, site: SitePlan, provider: Provider) -> list[FleetError]:
         except Exception as refused:
             if not _not_found(str(refused)):
                 raise
-            errors.append(FleetError(f"{path}.{field}", f"{wanted} is not {where}; {nearest(wanted, known())}"))
+            errors.append(FleetError(f"{path}.{field}", f"{unknown(field.split('.')[0], wanted, known())} ({where})"))
             return None
 
     network = site.network

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pulumi
 from accelerator_fleet import catalog, spec
-from accelerator_fleet.errors import FleetError, FleetErrors
+from accelerator_fleet.errors import FleetError
 from accelerator_fleet.plan import plan as make_plan
 from accelerator_fleet.plan.model import FleetPlan
 from accelerator_fleet_components import existing
@@ -26,7 +26,7 @@ def run(folder: Path) -> None:
     """
     try:
         _run(folder)
-    except (FleetError, FleetErrors) as mistake:
+    except FleetError as mistake:
         # RunError is what the engine prints as text alone.
         raise pulumi.RunError(str(mistake)) from None
 

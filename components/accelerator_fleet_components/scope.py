@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
-from accelerator_fleet.errors import FleetError, nearest
+from accelerator_fleet.errors import FleetError, unknown
 from accelerator_fleet.plan.model import FleetPlan, Layer
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -41,7 +41,7 @@ def read(config: object, plan: FleetPlan) -> Scope:
     known = [site.name for site in plan.sites]
     for name in () if scope.sites == "all" else scope.sites:
         if name not in known:
-            raise FleetError("fleet:scope.sites", f"no site {name!r}; {nearest(name, known)}")
+            raise FleetError("fleet:scope.sites", unknown("site", name, known))
     if not scope.has("base") and scope.base is None:
         raise FleetError("fleet:scope.base", "a stack without the layer base names the stack that has it")
     return scope

@@ -1,0 +1,142 @@
+"""`fleet job submit|list|logs|delete`: training jobs through a pool's queue."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lightkube import Client
+
+    from accelerator_fleet.plan.model import PoolPlan, SitePlan
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command `job`."""
+    job = subparsers.add_parser("job", help="submit, list, read and delete training jobs")
+    actions = job.add_subparsers(dest="action", required=True, metavar="ACTION")
+    submit = actions.add_parser("submit", help="start a job on a pool, or queue it until it fits")
+    submit.add_argument("template", metavar="TEMPLATE", help="pytorch, hello")
+    submit.add_argument("--pool", required=True, metavar="NAME", help="the pool to run on")
+    submit.add_argument("--cards", type=int, metavar="N", help="cards of the whole job (default: all of the pool)")
+    submit.add_argument("--name", metavar="JOB", help="the job's name (default: TEMPLATE-<time>)")
+    submit.add_argument("--wait", type=float, default=30, metavar="S", help="seconds to wait for placement (30)")
+    listing = actions.add_parser("list", help="jobs of every pool")
+    logs = actions.add_parser("logs", help="the log of one rank")
+    logs.add_argument("job", metavar="JOB")
+    logs.add_argument("--rank", type=int, default=0, metavar="N", help="rank of the node (0)")
+    delete = actions.add_parser("delete", help="stop and remove a job")
+    delete.add_argument("job", metavar="JOB")
+    for parser, run in ((submit, _submit), (listing, _list), (logs, _logs), (delete, _delete)):
+        parser.add_argument("--env", default="dev", metavar="ENV", help="environment (dev)")
+        parser.set_defaults(func=run)
+
+
+def _fleet(env: str) -> Any:
+    from accelerator_fleet import catalog, spec
+    from accelerator_fleet.clusters import project_root
+    from accelerator_fleet.plan import plan
+
+    return plan(spec.load(project_root() / "stacks" / "fleets" / f"{env}.yaml"), catalog.load())
+
+
+def _site(env: str, name: str) -> tuple[SitePlan, PoolPlan, Client]:
+    from accelerator_fleet.clusters import client, outputs
+    from accelerator_fleet.errors import FleetError, unknown
+
+    plan = _fleet(env)
+    pools = {p.name: p for p in plan.pools}
+    if name not in pools:
+        raise FleetError("--pool", unknown("pool", name, pools))
+    pool = pools[name]
+    site = plan.site(pool.site)
+    return site, pool, client(env, outputs(env)["sites"][site.name], site.jobs_namespace)
+
+
+def _sites(env: str) -> list[tuple[SitePlan, Client]]:
+    from accelerator_fleet.clusters import client, outputs
+
+    plan, found = _fleet(env), outputs(env)["sites"]
+    return [(s, client(env, found[s.name], s.jobs_namespace)) for s in plan.sites if s.name in found]
+
+
+def _submit(args: argparse.Namespace) -> int:
+    from datetime import UTC, datetime
+
+    from accelerator_fleet import jobs
+    from accelerator_fleet.jobs import cluster
+
+    template = jobs.load(args.template)
+    site, pool, client = _site(args.env, args.pool)
+    name = args.name or f"{template.name}-{datetime.now(UTC):%H%M%S}"
+    plan = jobs.job_plan(name, pool, args.cards)
+    cluster.submit(client, *jobs.objects(plan, template, pool, site))
+    print(f"{name}: {plan.cards} {pool.chip} cards on {plan.pods} nodes of pool {pool.name}, queue {pool.local_queue}")
+    pods, why = cluster.wait_for_landing(client, site.jobs_namespace, name, plan.pods, args.wait)
+    _landing(pods)
+    if len(pods) < plan.pods or any(p.phase != "Running" for p in pods):
+        print(f"waiting: {why or 'not admitted yet'}")
+        print(f"see: fleet job list --env {args.env}")
+    return 0
+
+
+def _landing(pods: list[Any]) -> None:
+    from accelerator_fleet.cli.table import show
+
+    if pods:
+        show(
+            ["pod", "state", "node", "zone", "network block"],
+            [[p.pod, p.phase.lower(), p.node or "-", p.zone, p.block] for p in pods],
+        )
+    if any(p.simulated for p in pods):
+        print("Pods run in kwok here: placed by the real scheduler, no container starts.")
+
+
+def _list(args: argparse.Namespace) -> int:
+    from accelerator_fleet.cli.table import show
+    from accelerator_fleet.jobs import cluster
+
+    rows, waiting = [], []
+    for site, client in _sites(args.env):
+        for job in cluster.states(client, site.jobs_namespace):
+            rows.append([job.name, site.name, job.pool, job.cards, job.state, str(job.nodes or "-"), f"{job.age_s} s"])
+            waiting += [f"{job.name}: {job.why}"] if job.why else []
+    if not rows:
+        print(f"no jobs in {args.env}")
+        return 0
+    show(["job", "site", "pool", "cards", "state", "nodes", "age"], rows)
+    for line in waiting:
+        print(line)
+    return 0
+
+
+def _find(env: str, job: str) -> tuple[SitePlan, Client]:
+    from accelerator_fleet.errors import FleetError, unknown
+    from accelerator_fleet.jobs import cluster
+
+    known: list[str] = []
+    for site, client in _sites(env):
+        names = [s.name for s in cluster.states(client, site.jobs_namespace)]
+        if job in names:
+            return site, client
+        known += names
+    raise FleetError("JOB", unknown("job", job, known))
+
+
+def _logs(args: argparse.Namespace) -> int:
+    from accelerator_fleet.jobs import cluster
+
+    site, client = _find(args.env, args.job)
+    for line in cluster.logs(client, site.jobs_namespace, args.job, args.rank):
+        sys.stdout.write(line if line.endswith("\n") else line + "\n")
+    return 0
+
+
+def _delete(args: argparse.Namespace) -> int:
+    from accelerator_fleet.jobs import cluster
+
+    site, client = _find(args.env, args.job)
+    cluster.delete(client, site.jobs_namespace, args.job)
+    print(f"{args.job}: deleted, its cards are free")
+    return 0

@@ -1,0 +1,131 @@
+"""`fleet status`: what is up, read from the clusters: sites, endpoints, pools, nodes, cards, quotas."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lightkube import Client
+
+    from accelerator_fleet.plan.model import PoolPlan, SitePlan
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command `status`."""
+    parser = subparsers.add_parser("status", help="what is up: sites, pools, cards, endpoints")
+    parser.add_argument("--env", default="dev", metavar="ENV", help="environment (dev)")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.set_defaults(func=lambda args: show(args.env, as_json=args.json))
+
+
+def show(env: str, *, as_json: bool = False) -> int:
+    """Prints the table of an environment; every count is read from the cluster now, not from the plan."""
+    found = read(env)
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return 0
+    from accelerator_fleet.cli import table
+
+    sites, pools = found["sites"], found["pools"]
+    keys = ["site", "kind", "account", "region", "cluster", "version", "endpoint"]
+    table.show(keys, [[str(s[k]) for k in keys] for s in sites])
+    print()
+    keys = ["pool", "site", "zone", "chip", "machine"]
+    table.show(
+        [*keys, "nodes", "cards", "quota", "queue"],
+        [
+            [
+                *[str(p[k]) for k in keys],
+                f"{p['nodesReady']}/{p['nodes']}",
+                f"{p['cardsReady']}/{p['cards']}",
+                str(p["quota"]),
+                str(p["queue"]),
+            ]
+            for p in pools
+        ],
+    )
+    return 0
+
+
+def read(env: str) -> dict[str, Any]:
+    """`sites` and `pools` of an environment as the clusters report them.
+
+    `nodesReady`/`nodes`: ready in the API server / planned; `cardsReady`/`cards`: allocatable / planned;
+    `quota`: the pool's flavour in the ClusterQueue, cards.
+    """
+    from accelerator_fleet import catalog, spec
+    from accelerator_fleet.clusters import client, outputs, project_root
+    from accelerator_fleet.plan import plan as make_plan
+
+    plan = make_plan(spec.load(project_root() / "stacks" / "fleets" / f"{env}.yaml"), catalog.load())
+    up = outputs(env)
+    sites, pools = [], []
+    for site in plan.sites:
+        if site.name not in up["sites"]:
+            continue
+        out = up["sites"][site.name]
+        reach = client(env, out)
+        sites.append(_site(site, out, reach))
+        pools += [_pool(pool, site, reach) for pool in plan.pools_of(site.name)]
+    return {"env": env, "sites": sites, "pools": pools}
+
+
+def _site(site: SitePlan, out: dict[str, Any], client: Client) -> dict[str, Any]:
+    return {
+        "site": site.name,
+        "kind": site.kind,
+        "account": site.account,
+        "region": site.region,
+        "cluster": out["cluster"],
+        "version": _version(client),
+        "endpoint": out["endpoint"],
+    }
+
+
+def _version(client: Client) -> str:
+    from lightkube.resources.core_v1 import Node
+
+    # The kubelets' version is the cluster's to a minor; lightkube has no call for /version.
+    return max((n.status.nodeInfo.kubeletVersion for n in client.list(Node)), default="?")
+
+
+def _pool(pool: PoolPlan, site: SitePlan, client: Client) -> dict[str, Any]:
+    from lightkube.resources.core_v1 import Node
+
+    from accelerator_fleet.jobs.manifest import POOL_LABEL
+
+    nodes = list(client.list(Node, labels={POOL_LABEL: pool.name}))
+    ready = [n for n in nodes if any(c.type == "Ready" and c.status == "True" for c in n.status.conditions or [])]
+    return {
+        "pool": pool.name,
+        "site": site.name,
+        "zone": pool.zone,
+        "chip": pool.chip,
+        "machine": pool.machine,
+        "nodesReady": len(ready),
+        "nodes": pool.nodes,
+        "cardsReady": sum(int((n.status.allocatable or {}).get(pool.resource, "0")) for n in ready),
+        "cards": pool.cards,
+        "quota": _quota(pool, site, client),
+        "queue": f"{site.jobs_namespace}/{pool.local_queue}",
+    }
+
+
+def _quota(pool: PoolPlan, site: SitePlan, client: Client) -> int | str:
+    from lightkube import ApiError
+    from lightkube.generic_resource import create_global_resource
+
+    kind = create_global_resource("kueue.x-k8s.io", "v1beta2", "ClusterQueue", "clusterqueues")
+    try:
+        queue = client.get(kind, site.queue)
+    except ApiError as refused:
+        if refused.status.code == 404:
+            return "-"
+        raise
+    for group in queue["spec"].get("resourceGroups", []):
+        for flavor in group["flavors"]:
+            if flavor["name"] == pool.flavor:
+                return int(flavor["resources"][0]["nominalQuota"])
+    return "-"

@@ -1,0 +1,70 @@
+"""Reaching an environment's clusters: the stack's outputs, and a Kubernetes client for each site."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accelerator_fleet.errors import FleetError
+
+if TYPE_CHECKING:
+    from lightkube import Client
+
+
+def project_root(start: Path | None = None) -> Path:
+    """The folder of Pulumi.yaml at or above `start` (the working directory); FleetError when there is none."""
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / "Pulumi.yaml").is_file():
+            return folder
+    raise FleetError(str(here), "no Pulumi.yaml here or above; run this inside the project's folder")
+
+
+@functools.cache
+def shell(env: str) -> dict[str, str]:
+    """The environment of a prepared shell: this one if it is prepared, else what `fleet env` would print."""
+    if "ACCELERATOR_FLEET_HOME" in os.environ:
+        return dict(os.environ)
+    from importlib import import_module
+
+    # By name: the library does not import the engine, it uses it where it is installed.
+    environment = import_module("accelerator_fleet_engine.environment")
+    made: dict[str, str] = environment.shell_env(env, project_root())
+    return {**os.environ, **made}
+
+
+def outputs(env: str) -> dict[str, Any]:
+    """The stack's outputs (`sites`, `pools`); FleetError when it is not up."""
+    done = subprocess.run(
+        ["pulumi", "stack", "output", "--json", "--stack", env],
+        cwd=project_root(),
+        env=shell(env),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        text = (done.stderr.strip() or done.stdout.strip()).removeprefix("error: ")
+        raise FleetError(env, f"the stack's outputs cannot be read: {text}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    if not found.get("sites"):
+        raise FleetError(env, f"nothing is up; `make up ENV={env}` brings it up")
+    return found
+
+
+def client(env: str, site: dict[str, Any], namespace: str | None = None) -> Client:
+    """A client for one site, by the kubeconfig in its outputs; the token comes from the cloud's exec plugin."""
+    from lightkube import Client, KubeConfig
+
+    # The client starts the exec plugin itself, from this process's environment.
+    for key in ("PATH", "ACCELERATOR_FLEET_SIM"):
+        if key in shell(env):
+            os.environ[key] = shell(env)[key]
+    config = KubeConfig.from_dict(json.loads(site["kubeconfig"]))
+    # A proxy of the shell is for the internet, not for a cluster on this machine.
+    local = site["endpoint"].startswith("https://127.")
+    return Client(config=config, namespace=namespace, trust_env=not local)

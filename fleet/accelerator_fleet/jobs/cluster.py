@@ -1,0 +1,195 @@
+"""Jobs as the API server has them: submit, see where pods landed, list, read logs, delete."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from accelerator_fleet.errors import FleetError, unknown
+from accelerator_fleet.jobs.manifest import CARDS, JOB_LABEL, POOL_LABEL
+
+if TYPE_CHECKING:
+    from lightkube import Client
+
+BLOCK: Final = "topology.k8s.aws/network-node-layer-3"
+KWOK: Final = "kwok.x-k8s.io/node"
+
+
+@dataclass(frozen=True)
+class Landed:
+    """A pod and its node. `block`: the finest network domain that the cloud names, `-` where it names none."""
+
+    pod: str
+    phase: str
+    node: str
+    zone: str
+    block: str
+    simulated: bool
+
+
+@dataclass(frozen=True)
+class JobState:
+    """One job. `state`: waiting, running, succeeded, failed; `why`: the queue's own words while it waits."""
+
+    name: str
+    pool: str
+    cards: str
+    state: str
+    nodes: int
+    age_s: int
+    why: str
+
+
+def submit(client: Client, job: dict[str, Any], service: dict[str, Any]) -> None:
+    """Creates the Job and its Service; FleetError when the name is taken or the API server refuses."""
+    from lightkube import ApiError
+    from lightkube.resources.batch_v1 import Job
+    from lightkube.resources.core_v1 import Service
+
+    try:
+        made = client.create(Job.from_dict(job))
+        owner = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "name": job["metadata"]["name"],
+            "uid": made.metadata.uid,  # type: ignore[union-attr]
+        }
+        # Owned by the Job: deleting the Job deletes it.
+        service["metadata"]["ownerReferences"] = [owner]
+        client.create(Service.from_dict(service))
+    except ApiError as refused:
+        raise FleetError("--name", refused.status.message or "refused") from None
+
+
+def states(client: Client, namespace: str) -> list[JobState]:
+    """The fleet's jobs in a cluster, oldest first."""
+    from lightkube.resources.batch_v1 import Job
+
+    reasons = {name: why for name, _, why in _workloads(client, namespace)}
+    jobs = sorted(
+        client.list(Job, namespace=namespace, labels={JOB_LABEL: None}), key=lambda j: j.metadata.creationTimestamp
+    )
+    found = []
+    for job in jobs:
+        meta, status = job.metadata, job.status
+        done = {c.type for c in (status.conditions or []) if c.status == "True"}
+        if "Complete" in done:
+            state = "succeeded"
+        elif "Failed" in done:
+            state = "failed"
+        else:
+            state = "waiting" if job.spec.suspend or not (status.active or 0) else "running"
+        pods = landed(client, namespace, meta.name) if state == "running" else []
+        if state == "running" and any(p.phase == "Pending" for p in pods):
+            state = "waiting"
+        found.append(
+            JobState(
+                name=meta.name,
+                pool=(meta.labels or {}).get(POOL_LABEL, "-"),
+                cards=(meta.annotations or {}).get(CARDS, "?"),
+                state=state,
+                nodes=len({p.node for p in pods if p.node}),
+                age_s=int(time.time() - meta.creationTimestamp.timestamp()),
+                why=reasons.get(meta.name, "") if state == "waiting" else "",
+            )
+        )
+    return found
+
+
+def wait_for_landing(client: Client, namespace: str, name: str, pods: int, seconds: float) -> tuple[list[Landed], str]:
+    """Waits until all pods of a job run on nodes, or `seconds` pass; (pods, the queue's words when it waits)."""
+    end = time.monotonic() + seconds
+    while True:
+        found = landed(client, namespace, name)
+        if len(found) >= pods and all(p.node and p.phase == "Running" for p in found):
+            return found, ""
+        if time.monotonic() >= end:
+            return found, next((why for job, _, why in _workloads(client, namespace) if job == name), "")
+        time.sleep(0.3)
+
+
+def landed(client: Client, namespace: str, name: str) -> list[Landed]:
+    """The pods of a job in rank order, and where they are."""
+    from lightkube.resources.core_v1 import Node, Pod
+
+    pods = sorted(client.list(Pod, namespace=namespace, labels={JOB_LABEL: name}), key=_rank)
+    nodes = {n.metadata.name: n for n in client.list(Node)} if any(p.spec.nodeName for p in pods) else {}
+    return [_landed(pod, nodes.get(pod.spec.nodeName or "")) for pod in pods]
+
+
+def _rank(pod: Any) -> int:
+    return int((pod.metadata.annotations or {}).get("batch.kubernetes.io/job-completion-index", 0))
+
+
+def _landed(pod: Any, node: Any) -> Landed:
+    labels = (node.metadata.labels or {}) if node else {}
+    return Landed(
+        pod=pod.metadata.name,
+        phase=pod.status.phase,
+        node=pod.spec.nodeName or "",
+        zone=labels.get("topology.kubernetes.io/zone", "-"),
+        block=labels.get(BLOCK, "-"),
+        simulated=bool(node) and KWOK in (node.metadata.annotations or {}),
+    )
+
+
+def logs(client: Client, namespace: str, name: str, rank: int) -> Iterator[str]:
+    """The log lines of one rank; FleetError names the ranks and jobs that there are."""
+    from lightkube import ApiError
+    from lightkube.resources.core_v1 import Pod
+
+    pods = {_rank(p): p for p in client.list(Pod, namespace=namespace, labels={JOB_LABEL: name})}
+    if not pods:
+        _missing(client, namespace, name, "has no pods yet")
+    if rank not in pods:
+        raise FleetError("--rank", f"{name} has ranks 0 to {max(pods)}")
+    try:
+        yield from client.log(pods[rank].metadata.name, namespace=namespace)
+    except ApiError as refused:
+        raise FleetError(name, refused.status.message or "no log") from None
+
+
+def delete(client: Client, namespace: str, name: str) -> None:
+    """Deletes a job and its pods; FleetError names the jobs that there are."""
+    from lightkube import ApiError
+    from lightkube.resources.batch_v1 import Job
+    from lightkube.types import CascadeType
+
+    try:
+        client.delete(Job, name, namespace=namespace, cascade=CascadeType.FOREGROUND)
+    except ApiError as refused:
+        if refused.status.code != 404:
+            raise FleetError(name, refused.status.message or "refused") from None
+        _missing(client, namespace, name, "")
+
+
+def _missing(client: Client, namespace: str, name: str, otherwise: str) -> None:
+    known = [s.name for s in states(client, namespace)]
+    if name in known:
+        raise FleetError(name, otherwise)
+    raise FleetError("JOB", unknown("job", name, known))
+
+
+def _workloads(client: Client, namespace: str) -> list[tuple[str, bool, str]]:
+    """(job, admitted, why not) of each Kueue workload."""
+    from lightkube import ApiError
+    from lightkube.generic_resource import create_namespaced_resource
+
+    kind = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
+    try:
+        all_ = list(client.list(kind, namespace=namespace))
+    except ApiError as refused:
+        if refused.status.code == 404:  # no Kueue in this cluster
+            return []
+        raise
+    found = []
+    for workload in all_:
+        owners = workload["metadata"].get("ownerReferences") or []
+        conditions = {c["type"]: c for c in (workload.get("status") or {}).get("conditions", [])}
+        admitted = conditions.get("Admitted", {}).get("status") == "True"
+        waiting = conditions.get("QuotaReserved", {})
+        why = "" if waiting.get("status") != "False" else waiting.get("message", "")
+        found += [(o["name"], admitted, why) for o in owners if o["kind"] == "Job"]
+    return found
