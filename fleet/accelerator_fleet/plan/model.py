@@ -92,6 +92,7 @@ class ClusterPlan(Frozen):
     log_types: tuple[str, ...] = ()
     cloud_addons: tuple[str, ...] = ("vpc-cni", "kube-proxy", "coredns")
     deletion_protection: bool = False
+    zones: tuple[str, ...] = ()  # zones whose private subnets the control plane gets; (): all of the network
 
 
 class SitePlan(Frozen):
@@ -160,6 +161,9 @@ class PoolPlan(Frozen):
     local_queue: str  # the pool's name, kept when the pool moves
     topology: bool  # topology-aware placement
     protect: bool
+    existing_placement_group: str | None = None  # the group that a reservation was made in: used, not created
+    desired_nodes: int | None = None  # None: `nodes`; 0: a capacity block, whose scheduled start raises it
+    tags: dict[str, str] = {}  # cloud tags of this pool beside the fleet's (owner overrides it)
 
 
 class FleetPlan(Frozen):

@@ -1,0 +1,27 @@
+"""The catalogue: what chips, machines, zones, limits and versions are known to be. `load` reads it once."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Final
+
+from accelerator_fleet.catalog.model import Catalog, Prices
+
+__all__ = ["DATA", "Catalog", "Prices", "load", "load_prices"]
+
+DATA: Final = Path(__file__).parent / "data"
+
+
+@functools.cache
+def load() -> Catalog:
+    """The catalogue that this version carries. Raises pydantic's ValidationError when its data is broken."""
+    # One JSON document put together from the files: a single pass of the fast validator.
+    parts = (f'"{name}": {(DATA / f"{name}.json").read_text(encoding="utf-8")}' for name in Catalog.model_fields)
+    return Catalog.model_validate_json("{" + ", ".join(parts) + "}")
+
+
+@functools.cache
+def load_prices() -> Prices:
+    """List prices; apart from `load` because a plan's shape never depends on money."""
+    return Prices.model_validate_json((DATA / "prices.json").read_text(encoding="utf-8"))

@@ -1,0 +1,24 @@
+"""The plan: the one place where machines, counts, names and addresses are decided. Pure, no I/O."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accelerator_fleet.plan.model import FleetPlan
+
+if TYPE_CHECKING:
+    from accelerator_fleet.catalog.model import Catalog
+    from accelerator_fleet.spec.model import FleetSpec
+
+__all__ = ["FleetPlan", "plan"]
+
+
+def plan(spec: FleetSpec, catalog: Catalog) -> FleetPlan:
+    """What `spec` means, entirely: sites, pools, names, addresses, facts relied on and reasons.
+
+    Raises FleetError or FleetErrors with the path of everything that cannot be built.
+    """
+    # Here, because the catalogue's models use this package's `model`.
+    from accelerator_fleet.plan.fleet import build
+
+    return build(spec, catalog)

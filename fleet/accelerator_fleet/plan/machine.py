@@ -1,0 +1,183 @@
+"""From a chip word to a machine: aliases, variants, defaults, and whole nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from accelerator_fleet.catalog.model import Catalog, Machine
+from accelerator_fleet.errors import nearest, unknown
+from accelerator_fleet.plan.notes import Notes
+from accelerator_fleet.spec.model import FleetSpec, PoolSpec
+
+CLOUD_OF = {"eks": "aws"}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A pool's machine and counts."""
+
+    word: str  # as catalogued
+    chip: str  # the form: a100-80gb-sxm
+    machine: str
+    entry: Machine
+    cards_per_node: int
+    nodes: int
+
+
+def carried(catalog: Catalog, cloud: str) -> list[str]:
+    """Chip words that some machine of the cloud carries."""
+    return sorted(w for w in catalog.words.entries if cloud == catalog.machines.cloud and machines_of(catalog, w, None))
+
+
+def machines_of(catalog: Catalog, word: str, variant: str | None) -> list[str]:
+    """Machines that carry a word (in one variant, or in any), fewest cards first."""
+    entry = catalog.words.entries[word]
+    chips = {entry.variants[variant]} if variant else set(entry.variants.values())
+    pinned = {m for w in catalog.words.entries.values() for m in w.machines or ()}
+    found = [
+        name
+        for name, m in catalog.machines.entries.items()
+        if m.chip in chips and (name in entry.machines if entry.machines is not None else name not in pinned)
+    ]
+    return sorted(found, key=lambda n: (catalog.machines.entries[n].cards_per_node or 0, n))
+
+
+def choose(spec: FleetSpec, index: int, kind: str, catalog: Catalog, notes: Notes) -> Shape:
+    """The machine and node count of `pools[index]` on a site of `kind`. Raises FleetError."""
+    pool = spec.pools[index]
+    path = f"pools[{index}]"
+    cloud = CLOUD_OF[kind]
+    word = _word(spec, path, pool, kind, cloud, catalog, notes)
+    variant = _variant(spec, path, pool, word, catalog, notes)
+    machine = _machine(spec, path, pool, word, variant, kind, cloud, catalog, notes)
+    entry = catalog.machines.entries[machine]
+    per_node = _cards_per_node(spec, path, pool, machine, catalog, notes)
+    _efa_is_sure(spec, path, machine, entry, catalog, notes)
+    nodes, rest = divmod(pool.cards, per_node)
+    if rest:
+        low, high = nodes * per_node, (nodes + 1) * per_node
+        near = f"{low} or {high}" if low else f"{high}"
+        text = f"{pool.cards} {word} cards do not fill nodes of {per_node}; nearest: {near} ({machine})"
+        raise spec.error(f"{path}.cards", text)
+    _runtime_fits(spec, path, pool, word, entry, catalog)
+    return Shape(word, entry.chip, machine, entry, per_node, nodes)
+
+
+def _word(
+    spec: FleetSpec, path: str, pool: PoolSpec, kind: str, cloud: str, catalog: Catalog, notes: Notes
+) -> str:
+    words = catalog.words.entries
+    aliases = {a: w for w, e in words.items() for a in e.aliases}
+    said = pool.chip.lower()
+    word = said if said in words else aliases.get(said)
+    usable = carried(catalog, cloud)
+    if word is None:
+        if said == "none":
+            raise spec.error(f"{path}.chip", "pools without accelerators are not yet available in this version")
+        close = nearest(said, [*words, *aliases])
+        hint = f"; nearest: {aliases.get(close[0], close[0])}" if close else ""
+        raise spec.error(f"{path}.chip", f"unknown chip '{pool.chip}'{hint}; known: {', '.join(sorted(words))}")
+    if word not in usable:
+        text = f"no machine of {kind} sites carries {word}; they carry: {', '.join(usable)}"
+        raise spec.error(f"{path}.chip", text)
+    if word != pool.chip:
+        notes.because(f"{path}.chip", word, f"'{pool.chip}' is another word for it")
+    return word
+
+
+def _variant(spec: FleetSpec, path: str, pool: PoolSpec, word: str, catalog: Catalog, notes: Notes) -> str | None:
+    entry = catalog.words.entries[word]
+    if pool.variant is not None:
+        if pool.variant not in entry.variants:
+            raise spec.error(f"{path}.variant", unknown(f"variant of {word}", pool.variant, entry.variants))
+        return pool.variant
+    if pool.machine is not None:  # the machine says the variant
+        return None
+    if entry.default is None:
+        text = f"{word} is ambiguous ({entry.why}); give `variant`: {', '.join(sorted(entry.variants))}"
+        raise spec.error(f"{path}.chip", text)
+    if len(entry.variants) > 1:
+        notes.because(f"{path}.variant", entry.default, f"the default of {word}: {entry.why}")
+    return entry.default
+
+
+def _machine(
+    spec: FleetSpec,
+    path: str,
+    pool: PoolSpec,
+    word: str,
+    variant: str | None,
+    kind: str,
+    cloud: str,
+    catalog: Catalog,
+    notes: Notes,
+) -> str:
+    fitting = machines_of(catalog, word, variant)
+    if pool.machine is not None:
+        if pool.machine in fitting:
+            return pool.machine
+        if pool.machine in catalog.machines.entries:
+            text = f"{pool.machine} does not carry {_said(word, variant)}; these do: {', '.join(fitting)}"
+            raise spec.error(f"{path}.machine", text)
+        raise spec.error(f"{path}.machine", unknown("machine", pool.machine, fitting))
+    entry = catalog.words.entries[word]
+    if not fitting:
+        others = sorted(v for v in entry.variants if machines_of(catalog, word, v))
+        text = f"no machine of {kind} sites carries {_said(word, variant)}; they carry: {', '.join(others)}"
+        raise spec.error(f"{path}.variant", text)
+    default = entry.default_machine.get(cloud)
+    if default in fitting:
+        if len(fitting) > 1:
+            notes.because(f"{path}.machine", str(default), f"the default of {word}: {entry.machine_why}")
+        return str(default)
+    if len(fitting) == 1:
+        notes.because(f"{path}.machine", fitting[0], f"the one machine that carries {_said(word, variant)}")
+        return fitting[0]
+    sizes = ", ".join(f"{m} ({catalog.machines.entries[m].cards_per_node})" for m in fitting)
+    raise spec.error(f"{path}.machine", f"{word} comes in several machines; say which (cards): {sizes}")
+
+
+def _said(word: str, variant: str | None) -> str:
+    return f"{word} {variant}" if variant and variant != word else word
+
+
+def _cards_per_node(spec: FleetSpec, path: str, pool: PoolSpec, machine: str, catalog: Catalog, notes: Notes) -> int:
+    fact = catalog.machines.fact(machine, "cards_per_node")
+    given = pool.cards_per_node
+    if fact.status == "verified" and isinstance(fact.value, int):
+        if given is not None and given != fact.value:
+            text = f"{machine} has {fact.value} cards, not {given} ({fact.source}); leave this out"
+            raise spec.error(f"{path}.cards_per_node", text)
+        notes.rely(catalog.machines, machine, "cards_per_node")
+        return fact.value
+    if given is None:
+        text = f"the catalogue is not sure how many cards {machine} has ({fact.status}); give `cards_per_node` here"
+        raise spec.error(path, text)
+    notes.given(fact.subject, given, "cards", f"{path}.cards_per_node")
+    return given
+
+
+def _efa_is_sure(spec: FleetSpec, path: str, machine: str, entry: Machine, catalog: Catalog, notes: Notes) -> None:
+    if not entry.spans_nodes:
+        return
+    fact = notes.rely(catalog.machines, machine, "efa_max")
+    if fact.status != "verified":
+        text = f"the catalogue is not sure how many EFA interfaces {machine} takes ({fact.status}); choose another"
+        raise spec.error(f"{path}.machine", text)
+    notes.rely(catalog.machines, machine, "efa_on_card_0")
+
+
+def _runtime_fits(
+    spec: FleetSpec, path: str, pool: PoolSpec, word: str, machine: Machine, catalog: Catalog
+) -> None:
+    runtime = pool.runtime or spec.defaults.runtime
+    where = f"{path}.runtime" if pool.runtime else "defaults.runtime"
+    kind = catalog.chips.entries[machine.chip].kind
+    known = catalog.runtimes.entries
+    if runtime not in known:
+        raise spec.error(where, unknown("runtime", runtime, known))
+    if kind not in known[runtime].kinds:
+        fitting = sorted(r for r, e in known.items() if kind in e.kinds)
+        raise spec.error(where, f"{runtime} does not run on {word}; these do: {', '.join(fitting)}")
+
+

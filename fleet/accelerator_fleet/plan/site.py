@@ -1,0 +1,161 @@
+"""Plans a site: network, cluster, system nodes, add-ons and queue names."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accelerator_fleet.catalog.model import Catalog
+from accelerator_fleet.errors import FleetError, unknown
+from accelerator_fleet.plan.model import AddonPlan, ClusterPlan, PoolPlan, SitePlan, SystemPoolPlan
+from accelerator_fleet.plan.names import cluster_name
+from accelerator_fleet.plan.network import plan_network
+from accelerator_fleet.plan.notes import Notes
+from accelerator_fleet.plan.zone import zones_of
+from accelerator_fleet.spec.model import FleetSpec, SiteSpec, SystemSpec
+
+QUEUE: Final = "fleet"  # the site's ClusterQueue, and its Topology
+JOBS_NAMESPACE: Final = "jobs"
+EFA: Final = "vpc.amazonaws.com/efa"
+# Labels that AWS's cloud controller sets on nodes once they exist, outermost first; the host's own comes last.
+# https://github.com/kubernetes/cloud-provider-aws (topology.k8s.aws/network-node-layer-1..3)
+TOPOLOGY_LEVELS: Final = (
+    "topology.k8s.aws/network-node-layer-1",
+    "topology.k8s.aws/network-node-layer-2",
+    "topology.k8s.aws/network-node-layer-3",
+    "kubernetes.io/hostname",
+)
+GENERAL_PURPOSE: Final = ("m6i", "m7i")
+
+
+def site_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetError]:
+    """What the catalogue knows to be wrong with a site: region, zones, system machine, add-ons."""
+    site, path = spec.sites[index], f"sites[{index}]"
+    regions = catalog.zones.entries
+    if site.region not in regions:
+        return [spec.error(f"{path}.region", unknown("region", site.region, regions))]
+    errors: list[FleetError] = []
+    least = catalog.limits.entries["eks.min-zones"].value
+    if site.vpc is not None and site.cluster.name is None and len(site.vpc.subnets) < least:
+        text = f"a new EKS cluster needs subnets in {least} zones; give one more"
+        errors.append(spec.error(f"{path}.vpc.subnets", text))
+    known = catalog.addons.entries
+    errors += [
+        spec.error(f"{path}.addons.{name}", unknown("add-on", name, known)) for name in site.addons if name not in known
+    ]
+    if site.cluster.name is None:
+        errors += _system_errors(spec, index, catalog)
+    return errors
+
+
+def _system_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetError]:
+    site = spec.sites[index]
+    system = site.system or spec.defaults.system
+    path = f"sites[{index}].system" if site.system else "defaults.system"
+    family, _, size = system.machine.partition(".")
+    if family not in GENERAL_PURPOSE or not size:
+        known = [f"{f}.{s}" for f in GENERAL_PURPOSE for s in ("large", "xlarge", "2xlarge", "4xlarge")]
+        return [spec.error(f"{path}.machine", unknown("system machine", system.machine, known))]
+    if len(_zones_with(catalog, site.region, family)) < catalog.limits.entries["eks.min-zones"].value:
+        others = [f for f in GENERAL_PURPOSE if _zones_with(catalog, site.region, f)]
+        near = f"; nearest: {others[0]}.{size}" if others else ""
+        return [spec.error(f"{path}.machine", f"{site.region} has no {system.machine}{near}")]
+    low, high = system.min or system.nodes, system.max or system.nodes
+    if not low <= system.nodes <= high:
+        return [spec.error(f"{path}.nodes", f"{system.nodes} lies outside min {low} … max {high}")]
+    return []
+
+
+def _zones_with(catalog: Catalog, region: str, family: str) -> tuple[str, ...]:
+    zones = catalog.zones.entries[region].zones
+    return tuple(f"{region}{letter}" for letter in sorted(zones) if family in zones[letter].general_purpose)
+
+
+def plan_site(
+    spec: FleetSpec, site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog, notes: Notes, *, protect: bool
+) -> SitePlan:
+    """One site; `pools` are the ones planned on it, which decide the device plugins."""
+    zones = zones_of(catalog, site.region)
+    notes.rely(catalog.limits, "eks.min-zones", "value")
+    existing = site.cluster.name is not None
+    network = plan_network(site, zones)
+    reached = tuple(z for z, _ in network.existing_subnets) if site.vpc else zones
+    return SitePlan(
+        name=site.name,
+        kind="eks",
+        account=site.account,
+        region=site.region,
+        network=network,
+        cluster=_cluster(spec, site, _common_zones(catalog, site, reached), protect=protect),
+        system_pool=None if existing else _system_pool(spec, site, reached, catalog),
+        addons=_addons(site, pools, catalog),
+        jobs_namespace=JOBS_NAMESPACE,
+        topology_name=QUEUE if catalog.zones.entries[site.region].instance_topology else None,
+        topology_levels=TOPOLOGY_LEVELS if catalog.zones.entries[site.region].instance_topology else (),
+        queue=QUEUE,
+        protect=protect,
+    )
+
+
+def _common_zones(catalog: Catalog, site: SiteSpec, reached: tuple[str, ...]) -> tuple[str, ...]:
+    """Zones for the control plane's own interfaces.
+
+    EKS refuses some old zones, by zone id, which a letter does not tell; they are the ones without any general-purpose
+    family (us-east-1e in AWS's own listing), so those are left out.
+    """
+    good = [z for z in reached if catalog.zones.entries[site.region].zones[z[-1]].general_purpose]
+    return tuple(good) if len(good) >= catalog.limits.entries["eks.min-zones"].value else reached
+
+
+def _cluster(spec: FleetSpec, site: SiteSpec, zones: tuple[str, ...], *, protect: bool) -> ClusterPlan:
+    if site.cluster.name is not None:
+        return ClusterPlan(name=site.cluster.name, version=None, existing=True)
+    said = site.cluster
+    return ClusterPlan(
+        name=cluster_name(spec.fleet, spec.env, site.name),
+        version=site.kubernetes or spec.defaults.kubernetes,
+        endpoint_public=True if said.public is None else said.public,
+        public_access_cidrs=said.public_cidrs if said.public_cidrs is not None else ("0.0.0.0/0",),
+        log_types=said.logs,
+        deletion_protection=protect,
+        zones=zones,
+    )
+
+
+def _system_pool(spec: FleetSpec, site: SiteSpec, reached: tuple[str, ...], catalog: Catalog) -> SystemPoolPlan:
+    system: SystemSpec = site.system or spec.defaults.system
+    offered = _zones_with(catalog, site.region, system.machine.partition(".")[0])
+    return SystemPoolPlan(
+        name="system",
+        machine=system.machine,
+        nodes=system.nodes,
+        min_nodes=system.min or system.nodes,
+        max_nodes=system.max or system.nodes,
+        zones=tuple(z for z in reached if z in offered) or reached,
+        disk_gib=system.disk,
+        ami_type=catalog.images.entries["system"].ami_type,
+        labels={"accelerator-fleet.dev/pool": "system"},
+    )
+
+
+def _addons(site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog) -> tuple[AddonPlan, ...]:
+    """Kueue everywhere, device plugins where a pool needs one. In an existing cluster they are `present` unless said."""
+    resources = {p.resource for p in pools} | {EFA for p in pools if p.efa_interfaces}
+    usual = "present" if site.cluster.name is not None else "managed"
+    out: list[AddonPlan] = []
+    for name, entry in catalog.addons.entries.items():
+        said = site.addons.get(name)
+        if said is None and entry.for_resource is not None and entry.for_resource not in resources:
+            continue
+        version = (said.version if said else None) or entry.version
+        image = entry.image.rpartition(":")[0] + f":{version}" if entry.image else None
+        out.append(
+            AddonPlan(
+                name=name,
+                state=said.state if said else usual,
+                version=version,
+                namespace=entry.namespace,
+                chart=entry.chart,
+                image=image,
+            )
+        )
+    return tuple(out)

@@ -1,0 +1,211 @@
+"""The FleetSpec: what people write. Field descriptions here are the schema's and the manual's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from accelerator_fleet.errors import FleetError, unknown
+
+SITE_KINDS: Final = ("eks",)
+LATER_SITE_KINDS: Final = ("gke", "existing", "racks")
+MANDATORY_TAGS: Final = ("owner", "cost-center")
+
+CapacityMode = Literal["on-demand", "spot", "reserved", "capacity-block"]
+AddonState = Literal["managed", "present", "absent"]
+
+
+def _kind(value: str) -> str:
+    if value in SITE_KINDS:
+        return value
+    if value in LATER_SITE_KINDS:
+        text = f"'{value}' sites are not yet available in this version; available: {', '.join(SITE_KINDS)}"
+        raise PydanticCustomError("fleet", "{text}", {"text": text})
+    text = unknown("site kind", value, (*SITE_KINDS, *LATER_SITE_KINDS))
+    raise PydanticCustomError("fleet", "{text}", {"text": text})
+
+
+def _whole(value: object) -> object:
+    # YAML's `yes` would count as 1.
+    if isinstance(value, bool):
+        raise PydanticCustomError("fleet", "{text}", {"text": f"a whole number is needed, not {str(value).lower()}"})
+    return value
+
+
+def _names(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Count = Annotated[int, BeforeValidator(_whole)]
+SiteKind = Annotated[str, AfterValidator(_kind), WithJsonSchema({"type": "string", "enum": [*SITE_KINDS]})]
+SiteNames = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_names),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
+]
+
+
+class Model(BaseModel):
+    """Base of every spec object: frozen, and a key it does not know is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SystemSpec(Model):
+    """The CPU nodes for system pods of a cluster that the plan creates."""
+
+    machine: str = Field("m6i.large", description="EC2 instance type, general purpose (m6i.*, m7i.*)")
+    nodes: Count = Field(2, ge=1, description="nodes to start with")
+    min: Count | None = Field(None, ge=1, description="fewest nodes; default: `nodes`")
+    max: Count | None = Field(None, ge=1, description="most nodes; default: `nodes`")
+    disk: Count = Field(50, ge=20, description="root disk, GiB")
+
+
+class AddonSpec(Model):
+    """One add-on of a site's cluster."""
+
+    state: AddonState = Field("managed", description="managed: installed; present: relied on; absent: neither")
+    version: str | None = Field(None, description="chart or image version; default: the catalogue's")
+
+
+class Defaults(Model):
+    """What sites and pools take when they say nothing themselves."""
+
+    kubernetes: str = Field("1.36", description='Kubernetes version of created clusters, quoted: "1.36"')
+    system: SystemSpec = Field(default_factory=SystemSpec, description="system CPU nodes of created clusters")
+    runtime: str = Field("pytorch", description="runtime of pools")
+    billing: Literal["hour", "day", "week", "month"] = Field("hour", description="billing granularity of pools")
+    scaling: Literal["fixed", "auto"] = Field("fixed", description="who owns the count of pools: spec or autoscaler")
+    disk: Count = Field(500, ge=50, description="root disk of accelerator nodes, GiB")
+    protect: bool | None = Field(None, description="refuse replace and delete; default: true except in `dev`")
+
+
+class VpcSpec(Model):
+    """An existing VPC: read, never changed."""
+
+    id: str = Field(pattern=r"^vpc-[0-9a-f]{8,17}$", description="vpc-…")
+    subnets: dict[str, str] = Field(description="zone -> id of the private subnet that nodes use there")
+
+
+class NetworkSpec(Model):
+    """How private nodes reach out."""
+
+    nat: Literal["single", "per-zone"] = Field("single", description="one NAT gateway, or one in every zone")
+
+
+class ClusterSpec(Model):
+    """The site's cluster: settings of one to create, or the name of an existing one."""
+
+    name: str | None = Field(None, description="name of an existing cluster: read, never changed")
+    public: bool | None = Field(None, description="API endpoint reachable from outside the VPC; default: true")
+    public_cidrs: tuple[str, ...] | None = Field(None, description="who may reach it; default: everyone")
+    logs: tuple[str, ...] = Field((), description="control-plane logs: api, audit, authenticator, …")
+
+
+class SiteSpec(Model):
+    """One cluster with its network."""
+
+    name: str = Field(description="short name; part of cloud names")
+    kind: SiteKind = Field(description="eks")
+    account: str = Field(description='AWS account, 12 digits, quoted: "000000000000"')
+    region: str = Field(description="AWS region: us-east-2")
+    cidr: str | None = Field(None, description="the VPC's own block, /16 to /20: 10.16.0.0/16")
+    vpc: VpcSpec | None = Field(None, description="an existing network instead of `cidr`")
+    network: NetworkSpec = Field(default_factory=NetworkSpec, description="settings of the created network")
+    cluster: ClusterSpec = Field(default_factory=ClusterSpec, description="settings, or an existing cluster")
+    kubernetes: str | None = Field(None, description="overrides defaults.kubernetes")
+    system: SystemSpec | None = Field(None, description="overrides defaults.system as a whole")
+    addons: dict[str, AddonSpec] = Field(default_factory=dict, description="add-on -> state and version")
+
+
+class CapacitySpec(Model):
+    """How the nodes are got."""
+
+    mode: CapacityMode = Field("on-demand", description="on-demand, spot, reserved, capacity-block")
+    reservation: str | None = Field(None, description="cr-…: the capacity reservation, or the capacity block's")
+    placement_group: str | None = Field(None, description="the placement group that the reservation was made in")
+
+
+class TaintSpec(Model):
+    """A Kubernetes taint beside the accelerator's own."""
+
+    key: str
+    value: str = ""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
+
+
+class PoolSpec(Model):
+    """Nodes of one chip and shape in one zone."""
+
+    name: str = Field(description="the pool's and its queue's name")
+    site: SiteNames = Field(description="a site's name, or several in order of preference")
+    zone: str | None = Field(None, description="us-east-2a; default: the plan chooses; needed with a reservation")
+    chip: str = Field(description="h100, a100, trn1n, …: `fleet catalog chips`")
+    variant: str | None = Field(None, description="narrows the chip: 80gb")
+    machine: str | None = Field(None, description="narrows the machine: p5e.48xlarge")
+    cards: Count = Field(ge=1, description="cards of the whole pool, whole nodes")
+    cards_per_node: Count | None = Field(None, ge=1, description="only where the catalogue is not sure of it")
+    runtime: str | None = Field(None, description="pytorch, …; default: defaults.runtime")
+    capacity: CapacitySpec = Field(default_factory=CapacitySpec, description="how the nodes are got")
+    scaling: Literal["fixed", "auto"] | None = Field(None, description="fixed: this file owns the count; auto: an autoscaler")
+    min_cards: Count | None = Field(None, ge=0, description="scaling auto: fewest cards; default 0")
+    max_cards: Count | None = Field(None, ge=1, description="scaling auto: most cards; default `cards`")
+    billing: Literal["hour", "day", "week", "month"] | None = Field(None, description="default: defaults.billing")
+    labels: dict[str, str] = Field(default_factory=dict, description="node labels beside the pool's own")
+    taints: tuple[TaintSpec, ...] = Field((), description="taints beside the accelerator's own")
+    disk: Count | None = Field(None, ge=50, description="root disk, GiB; default: defaults.disk")
+    owner: str | None = Field(None, description="overrides tags.owner for this pool")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a value stands: file, line, and its path in that file (before merging)."""
+
+    file: str
+    line: int
+    path: str
+
+
+class FleetSpec(Model):
+    """One environment: sites, pools and what they share. Read with `accelerator_fleet.spec.load`."""
+
+    fleet: str = Field(description="name of the fleet; first part of cloud names")
+    tags: dict[str, str] = Field(description="tags of everything; owner and cost-center are mandatory")
+    defaults: Defaults = Field(default_factory=Defaults, description="what sites and pools take by default")
+    sites: tuple[SiteSpec, ...] = Field((), description="clusters with their networks")
+    pools: tuple[PoolSpec, ...] = Field((), description="accelerator nodes")
+    volumes: tuple[dict[str, object], ...] = Field((), description="not yet available in this version")
+    allow: dict[str, dict[str, str]] = Field(
+        default_factory=dict, description="pool -> change class -> digest printed by the review"
+    )
+
+    _env: str = PrivateAttr(default="dev")
+    _origins: Mapping[str, Origin] = PrivateAttr(default_factory=dict)
+
+    @property
+    def env(self) -> str:
+        """The environment: the stem of the file the spec came from, `dev` without a file."""
+        return self._env
+
+    def located(self, env: str, origins: Mapping[str, Origin]) -> FleetSpec:
+        """This spec, knowing its environment and where each value stands."""
+        self._env = env
+        self._origins = origins
+        return self
+
+    def error(self, path: str, message: str) -> FleetError:
+        """An error at `path` of the merged spec, told with the file, line and path where it was written."""
+        probe = path
+        while True:
+            found = self._origins.get(probe)
+            if found is not None:
+                own = found.path + path[len(probe) :]
+                return FleetError(own, message, file=found.file, line=found.line)
+            if not probe:
+                return FleetError(path, message)
+            cut = max(probe.rfind("."), probe.rfind("["))
+            probe = probe[:cut] if cut > 0 else ""
