@@ -1,0 +1,48 @@
+"""Which environments this toolkit may run by itself: those whose every site lies in the embedded datacentre."""
+
+from pathlib import Path
+
+from accelerator_fleet_engine.errors import EngineError
+from accelerator_fleet_engine.layout import Layout
+
+ACCOUNT = "000000000000"
+PROJECT_PREFIX = "embedded-"
+
+
+def spec_file(layout: Layout, env: str) -> Path:
+    """The spec that the stack `env` names in `fleet:spec`; raises EngineError naming the stacks there are."""
+    import yaml
+
+    settings = layout.stack_settings(env)
+    if not settings.is_file():
+        known = sorted(p.name.removeprefix("Pulumi.").removesuffix(".yaml") for p in settings.parent.glob("Pulumi.*.yaml"))
+        raise EngineError(f"no environment '{env}': stacks/{settings.name} does not exist; there are: {', '.join(known)}")
+    config = (yaml.safe_load(settings.read_text(encoding="utf-8")) or {}).get("config") or {}
+    named = config.get("fleet:spec")
+    if not isinstance(named, str):
+        raise EngineError(f"stacks/{settings.name}: config.fleet:spec: names no spec, e.g. fleets/{env}.yaml")
+    return settings.parent / named
+
+
+def foreign_sites(layout: Layout, env: str) -> list[str]:
+    """`site (account)` of every site that is not embedded. Raises what loading the spec raises."""
+    from accelerator_fleet import spec
+
+    foreign = []
+    for site in spec.load(spec_file(layout, env)).sites:
+        account = str(getattr(site, "account", None) or "")
+        project = str(getattr(site, "project", None) or "")
+        if account != ACCOUNT and not project.startswith(PROJECT_PREFIX):
+            foreign.append(f"{site.name} ({account or project or site.kind})")
+    return foreign
+
+
+def require(layout: Layout, env: str) -> None:
+    """Raises EngineError when `env` has a site in a real account: those are for the user's own Pulumi."""
+    foreign = foreign_sites(layout, env)
+    if foreign:
+        raise EngineError(
+            f"{env}: these sites are in real accounts: {', '.join(foreign)}. `fleet env`, `up`, `preview` and `down` "
+            f"run the embedded datacentre only (account {ACCOUNT}). For {env} use your own Pulumi, backend and "
+            f"credentials, in a shell that is not prepared: pulumi preview --stack {env}"
+        )
