@@ -83,7 +83,7 @@ def ensure(names: Iterable[str] | None = None) -> dict[str, Path]:
         with Steps(weight) as steps:
             steps.say(
                 f"engine: {len(todo)} of {len(recipes.load().modules)} parts are not on this machine yet; building "
-                f"them into {cache.engine_root()} (once; {minutes(weight)} on two cores, seconds when Go's cache is warm)"
+                f"them into {cache.engine_root()} (once; {minutes(weight)} on two cores, less when Go's cache is warm)"
             )
             go = golang.find(steps.say)
             for recipe in todo:

@@ -15,8 +15,8 @@ def spec_file(layout: Layout, env: str) -> Path:
 
     settings = layout.stack_settings(env)
     if not settings.is_file():
-        known = sorted(p.name.removeprefix("Pulumi.").removesuffix(".yaml") for p in settings.parent.glob("Pulumi.*.yaml"))
-        raise EngineError(f"no environment '{env}': stacks/{settings.name} does not exist; there are: {', '.join(known)}")
+        known = ", ".join(sorted(p.name[len("Pulumi.") : -len(".yaml")] for p in settings.parent.glob("Pulumi.*.yaml")))
+        raise EngineError(f"no environment '{env}': stacks/{settings.name} does not exist; there are: {known}")
     config = (yaml.safe_load(settings.read_text(encoding="utf-8")) or {}).get("config") or {}
     named = config.get("fleet:spec")
     if not isinstance(named, str):

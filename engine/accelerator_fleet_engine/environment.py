@@ -69,7 +69,7 @@ def prepare(env: str, project: Path) -> dict[str, str]:
 
 
 def _link_engine(place: Layout) -> None:
-    """`.fleet/bin` holds links only: the CLI resolves its own, so that it finds the language host beside the real one."""
+    """`.fleet/bin` holds links: the CLI resolves its own and so finds the language host beside the real one."""
     for name in ("pulumi", "pulumi-language-python"):
         _link(place.bin / name, binaries.find(name))
     # Pulumi's own language host (where a user has one) calls `uv`; ours needs it for `pulumi install` only.
@@ -108,9 +108,9 @@ def _lay_plugins(place: Layout) -> None:
     }
     if plugins.is_dir():
         for old in plugins.iterdir():
-            if old.is_dir() and old.name.split("-v")[0] in {"resource-aws", "resource-kubernetes"}:
-                if old.name not in wanted.values():
-                    shutil.rmtree(old)
+            ours = old.name.split("-v")[0] in {"resource-aws", "resource-kubernetes"}
+            if ours and old.is_dir() and old.name not in wanted.values():
+                shutil.rmtree(old)
     shim = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m accelerator_fleet_sim.aws.plugin "$@"\n'
     _write(plugins / wanted["aws"] / "pulumi-resource-aws", shim, 0o755)
     name = "pulumi-resource-kubernetes"

@@ -52,10 +52,10 @@ def _install(rule: recipes.GoRule, folder: Path, say: Callable[[str], None]) -> 
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.parent.mkdir(parents=True, exist_ok=True)
     uv = _uv()
-    if uv:
-        command = [str(uv), "pip", "install", "--quiet", "--python", sys.executable, "--target", str(scratch), requirement]
-    else:
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(scratch), requirement]
+    installer = (
+        [str(uv), "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
+    )
+    command = [*installer, "--quiet", "--target", str(scratch), requirement]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -49,7 +49,9 @@ def choose(options: Mapping[str, object], root: Path) -> Interpreter:
         folder = root / str(option)
         found = _venv(folder)
         if found is None:
-            raise OptionError(f"Pulumi.yaml: runtime.options.virtualenv: {folder} is not a virtual environment; run: make setup")
+            raise OptionError(
+                f"Pulumi.yaml: runtime.options.virtualenv: {folder} is no virtual environment; run: make setup"
+            )
         return found
     for candidate in (os.environ.get("VIRTUAL_ENV"), str(root / ".venv")):
         if candidate and (found := _venv(Path(candidate))):

@@ -1,11 +1,11 @@
 """The calls that the Pulumi engine makes to a language host, answered for Python."""
 
 import json
+import os
 import queue
 import subprocess
-import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ def _options(info: Any) -> dict[str, object]:
     return dict(info.options.items()) if info.HasField("options") else {}
 
 
-class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):  # type: ignore[misc]
+class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
     """Serves one engine. Calls not overridden here (code generation, packing, linking) answer UNIMPLEMENTED."""
 
     def __init__(self, executor: Path, engine: str) -> None:
@@ -47,7 +47,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):  # type: ignore[m
             raise  # abort() raises; this line is for readers and type checkers
 
     def GetRequiredPackages(self, request: Any, context: grpc.ServicerContext) -> Any:
-        """Only plugins that are installed: for the others the engine would go to the network before the program runs."""
+        """Only plugins that are installed: for others the engine would go to the network before the program runs."""
         python = self._python(request.info, context)
         return language_pb2.GetRequiredPackagesResponse(
             packages=[
@@ -59,7 +59,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):  # type: ignore[m
 
     def Run(self, request: Any, context: grpc.ServicerContext) -> Any:
         if request.attach_debugger:
-            return language_pb2.RunResponse(error="this language host starts no debugger; run without --attach-debugger")
+            return language_pb2.RunResponse(error="this host starts no debugger; run without --attach-debugger")
         python = self._python(request.info, context)
         env = python.environment()
         env["PULUMI_CONFIG"] = json.dumps(dict(request.config))
@@ -102,16 +102,16 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):  # type: ignore[m
         command = [str(python.executable), "-u", program, *request.args]
         plugin = self.children.start(command, env, request.pwd or None, piped=True)
         context.add_callback(lambda: self.children.stop(plugin))
-        yield from (language_pb2.RunPluginResponse(**{kind: data}) for kind, data in _streams(plugin))
+        yield from (_answer(language_pb2.RunPluginResponse, kind, data) for kind, data in _streams(plugin))
         yield language_pb2.RunPluginResponse(exitcode=plugin.wait())
         self.children.finished(plugin)
 
     def InstallDependencies(self, request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
         """`pulumi install`: what the lock file says, by uv."""
         folder = request.info.root_directory or request.directory
-        process = self.children.start(["uv", "sync", "--frozen"], interpreter.Interpreter(Path(sys.executable), None).environment(), folder, piped=True)
+        process = self.children.start(["uv", "sync", "--frozen"], os.environ, folder, piped=True)
         for kind, data in _streams(process):
-            yield language_pb2.InstallDependenciesResponse(**{kind: data})
+            yield _answer(language_pb2.InstallDependenciesResponse, kind, data)
         self.children.finished(process)
         if process.wait():
             context.abort(grpc.StatusCode.INTERNAL, f"uv sync failed in {folder}")
@@ -145,6 +145,10 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):  # type: ignore[m
 
         threading.Thread(target=self.children.stop_all, daemon=True).start()
         return empty_pb2.Empty()
+
+
+def _answer(message: Callable[..., Any], kind: str, data: bytes) -> Any:
+    return message(stdout=data) if kind == "stdout" else message(stderr=data)
 
 
 def _streams(process: subprocess.Popen[bytes]) -> Iterator[tuple[str, bytes]]:

@@ -1,0 +1,237 @@
+"""`fleet up`, `preview` and `down`: engine, datacentre, then the literal Pulumi CLI, one plain line a step."""
+
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from accelerator_fleet_engine import datacentre, embedded, environment, events, literal
+from accelerator_fleet_engine.errors import EngineError
+from accelerator_fleet_engine.layout import Layout, find_project, layout
+
+_SIGNS = {"create": "+", "update": "~", "replace": "±", "delete": "-"}
+
+
+class Run:
+    """One command on one environment: what it has prepared and how it speaks."""
+
+    def __init__(self, env: str) -> None:
+        self.env = env
+        self.place: Layout = layout(find_project())
+        self.console = Console(stderr=True, highlight=False)
+        embedded.require(self.place, env)
+        self.variables: dict[str, str] = {}
+
+    def say(self, text: str) -> None:
+        self.console.print(text, markup=False, soft_wrap=True)
+
+    def prepare(self) -> None:
+        self.variables = environment.prepare(self.env, self.place.project)
+        self.say(f"engine: pulumi, its providers and the Kubernetes binaries are ready; state in {self.place.state}")
+        started = datacentre.start(self.place, self.variables)
+        self.say(
+            f"datacentre: {'started' if started else 'runs'} (real Kubernetes, simulated cloud, all on this machine)"
+        )
+        self._free_dead_lock()
+
+    def pulumi(self, command: str, *arguments: str, verb: str, total: int | None) -> literal.Outcome:
+        return literal.run(
+            [command, "--stack", self.env, *arguments],
+            project=self.place.project,
+            variables=self.variables,
+            logs=self.place.logs,
+            name=f"{command}-{self.env}",
+            verb=verb,
+            total=total,
+            console=self.console,
+        )
+
+    def quiet(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.place.bin / "pulumi", *arguments, "--non-interactive"],
+            cwd=self.place.project,
+            env={**os.environ, **self.variables},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def _free_dead_lock(self) -> None:
+        """An engine that was killed leaves its lock. When its process is gone, `pulumi cancel` is the right answer."""
+        for lock in self.place.state.glob(f".pulumi/locks/**/{self.env}/*.json"):
+            try:
+                holder = json.loads(lock.read_text(encoding="utf-8"))
+                alive = holder["hostname"] != socket.gethostname() or Path(f"/proc/{int(holder['pid'])}").exists()
+            except (OSError, ValueError, KeyError):
+                continue
+            if alive:
+                holds = f"process {holder['pid']} on {holder['hostname']}"
+                raise EngineError(f"another pulumi works on {self.env} ({holds}); wait for it, or end it")
+            self.say(f"lock: an earlier run (process {holder['pid']}) was killed; `pulumi cancel` releases its lock")
+            self.quiet("cancel", "--yes", "--stack", self.env)
+            return
+
+    def failed(self, outcome: literal.Outcome, doing: str) -> int:
+        """Shows the engine's own words and where the rest is; returns the exit code."""
+        errors = outcome.watch.errors or [_tail(outcome.log)]
+        for text in errors:
+            self.say(f"error: {text}")
+        end = "was stopped" if outcome.interrupted else "failed"
+        self.say(f"{doing} {end} after {round(outcome.seconds)} s; full log: {outcome.log}")
+        if outcome.interrupted:
+            fleet = fleet_word()
+            self.say(f"what is done stays: go on with `{fleet} up --env {self.env}` or remove it with `{fleet} down …`")
+            return 130
+        return 1
+
+
+def _tail(log: Path, lines: int = 20) -> str:
+    text = log.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
+    return "\n".join(line for line in text[-lines:] if line.strip())
+
+
+def _preview(run: Run) -> literal.Outcome:
+    outcome = run.pulumi("preview", verb="previewing", total=None)
+    for text in outcome.watch.warnings:
+        run.say(f"warning: {text}")
+    if outcome.code == 0:
+        run.say(f"preview: {events.sentence(outcome.watch.summary)} ({round(outcome.seconds)} s)")
+    return outcome
+
+
+def up(env: str) -> int:
+    """Brings `env` up; ends with the table of what runs and what to try next."""
+    run = Run(env)
+    run.prepare()
+    ahead = _preview(run)
+    if ahead.code:
+        return run.failed(ahead, "preview")
+    outcome = run.pulumi("up", "--yes", "--skip-preview", verb="updating", total=len(ahead.watch.changes))
+    if outcome.code:
+        return run.failed(outcome, "up")
+    run.say(f"up: {events.sentence(outcome.watch.summary, past=True)} ({round(outcome.seconds)} s)\n")
+    code = _status(run)
+    _next_steps(run)
+    return code
+
+
+def preview(env: str) -> int:
+    """Says what `up` would change, resource by resource, with the property paths."""
+    run = Run(env)
+    run.prepare()
+    outcome = _preview(run)
+    if outcome.code:
+        return run.failed(outcome, "preview")
+    for change in outcome.watch.changes:
+        paths = f"  {', '.join(change.paths)}" if change.paths else ""
+        print(f"{_SIGNS.get(change.op, '·')} {change.op:<8}{change.type:<52} {change.name}{paths}")
+    if outcome.watch.changes:
+        run.say(f"\nevery property: {_prepared_prefix(run)}pulumi preview --stack {env} --diff")
+    return 0
+
+
+def down(env: str) -> int:
+    """Removes everything of `env`, or lists what is protected and how to remove it, and removes nothing."""
+    run = Run(env)
+    if not run.place.stack_state(env).is_file():
+        run.say(f"{env}: nothing is up")
+        return _clear(run) if run.place.home.is_dir() and not run.place.stacks() else 0
+    run.prepare()
+    protected = _protected(run)
+    if protected:
+        return _explain_protection(run, protected)
+    total = len(_resources(run))
+    outcome = run.pulumi("destroy", "--yes", "--skip-preview", verb="removing", total=total)
+    if outcome.code:
+        return run.failed(outcome, "down")
+    removed = run.quiet("stack", "rm", env, "--yes", "--preserve-config")
+    if removed.returncode:
+        raise EngineError(f"pulumi stack rm {env} failed:\n{removed.stderr.strip()}")
+    run.say(f"down: {outcome.watch.summary.get('delete', 0)} resources removed ({round(outcome.seconds)} s)")
+    if run.place.stacks():
+        run.say(f"datacentre: goes on for {', '.join(run.place.stacks())}")
+        return 0
+    return _clear(run)
+
+
+def _clear(run: Run) -> int:
+    """The last stack is gone: ends the datacentre, removes its state. Links, plugins and logs stay for the next up."""
+    run.variables = run.variables or environment.shell_env(run.env, run.place.project)
+    datacentre.stop(run.place, run.variables)
+    for folder in (run.place.sim, run.place.state):
+        shutil.rmtree(folder, ignore_errors=True)
+    run.say("datacentre: stopped, its files are removed")
+    return 0
+
+
+def _resources(run: Run) -> list[dict[str, object]]:
+    exported = run.quiet("stack", "export", "--stack", run.env)
+    if exported.returncode:
+        raise EngineError(f"pulumi stack export failed:\n{exported.stderr.strip()}")
+    return json.loads(exported.stdout)["deployment"].get("resources") or []
+
+
+def _protected(run: Run) -> list[str]:
+    return [str(resource["urn"]) for resource in _resources(run) if resource.get("protect")]
+
+
+def _explain_protection(run: Run, urns: list[str]) -> int:
+    run.say(f"{run.env}: {len(urns)} resources are protected, so nothing was removed:")
+    for urn in urns:
+        run.say(f"  {urn.split('::')[2].rsplit('$', 1)[-1]:<40} {urn.rsplit('::', 1)[-1]}")
+    run.say("to remove them nevertheless (capacity, data and running work are lost), take the protection off:")
+    prefix = _prepared_prefix(run)
+    for number, urn in enumerate(urns):
+        run.say(f"  {prefix if number == 0 else ''}pulumi state unprotect --stack {run.env} --yes {shlex.quote(urn)}")
+    run.say(f"and then: fleet down --env {run.env}")
+    return 1
+
+
+def _prepared_prefix(run: Run) -> str:
+    """What must be typed before `pulumi …` in this shell: nothing when it is prepared."""
+    return "" if environment.is_prepared(run.env) else f"{eval_line(run.env)} && "
+
+
+def fleet_word() -> str:
+    """How this shell can call `fleet`: by its name when it is on PATH, else by its path."""
+    ours = Path(sys.prefix) / "bin" / "fleet"
+    found = shutil.which("fleet")
+    if found and Path(found).resolve() == ours.resolve():
+        return "fleet"
+    try:
+        return shlex.quote(str(ours.relative_to(Path.cwd())))
+    except ValueError:
+        return shlex.quote(str(ours))
+
+
+def eval_line(env: str) -> str:
+    return f'eval "$({fleet_word()} env {env})"'
+
+
+def _status(run: Run) -> int:
+    for name, value in run.variables.items():
+        os.environ[name] = value
+    from accelerator_fleet.cli import status
+
+    return status.show(run.env)
+
+
+def _next_steps(run: Run) -> None:
+    fleet = fleet_word()
+    run.say("\ntry next:")
+    run.say(f"  {fleet} plan --env {run.env} --explain")
+    run.say(f"  {fleet} job submit pytorch --pool {_first_pool(run)} --env {run.env}")
+    run.say(f"  {_prepared_prefix(run)}pulumi preview --stack {run.env}")
+
+
+def _first_pool(run: Run) -> str:
+    from accelerator_fleet import spec
+
+    pools = spec.load(embedded.spec_file(run.place, run.env)).pools
+    return pools[0].name if pools else "POOL"
