@@ -1,0 +1,97 @@
+"""The command `fleet`: finds the rooms' subcommands, runs one, and tells mistakes without a traceback."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import NoReturn
+
+from accelerator_fleet.errors import FleetError, nearest
+
+GROUP = "accelerator_fleet.commands"
+MISTAKE = 2  # also argparse's own
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, but a mistyped word names the nearest one."""
+
+    def error(self, message: str) -> NoReturn:
+        word, _, rest = message.partition("invalid choice: '")[2].partition("'")
+        if word and "choose from" in rest:
+            known = [w.strip(" '") for w in rest.partition("choose from")[2].strip(" )").split(",")]
+            close = nearest(word, known)
+            hint = f"; nearest: {close[0]}" if close else ""
+            message = f"unknown word '{word}'{hint}; known: {', '.join(known)}"
+        self.exit(MISTAKE, f"{self.prog}: {message}\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns 0, 2 for a mistake in what was asked or written, or the command's own code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser(words)
+    args = parser.parse_args(words)
+    try:
+        code = int(args.func(args) or 0)
+        sys.stdout.flush()
+    except FleetError as e:
+        print(e, file=sys.stderr)
+        code = MISTAKE
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # `fleet … | head` is no mistake; the descriptor is closed for good so that Python's exit stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    _hint(args)
+    return code
+
+
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    parser = Parser(prog="fleet", description="Accelerator fleets as data.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    found = {e.name: e for e in entry_points(group=GROUP)}
+    # Only the asked command's module is imported; help and mistyped words need them all.
+    asked = next((w for w in words if not w.startswith("-")), None)
+    wanted = [found[asked]] if asked in found else [found[n] for n in sorted(found)]
+    for entry in wanted:
+        _load(entry, commands)
+    return parser
+
+
+def _load(entry: EntryPoint, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    try:
+        register = entry.load()
+    except (ImportError, AttributeError) as e:
+        # One broken room must not take the other commands away.
+        print(f"fleet {entry.name}: not available ({e})", file=sys.stderr)
+        return
+    register(commands)
+
+
+def _hint(args: argparse.Namespace) -> None:
+    """Outside a prepared shell, the line that prepares it; not for programs (`--json`), not inside `eval`."""
+    if os.environ.get("ACCELERATOR_FLEET_HOME") or getattr(args, "json", False) or not getattr(args, "hint", True):
+        return
+    if args.command == "env":
+        return
+    env = getattr(args, "env", None) or "dev"
+    if not _exists(env):
+        env = "dev"
+    print(f'hint: eval "$(fleet env {env})" prepares this shell for pulumi', file=sys.stderr)
+
+
+def _exists(env: str) -> bool:
+    from accelerator_fleet.cli.environment import spec_path
+
+    try:
+        spec_path(env)
+    except FleetError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""`fleet plan`: what an environment's spec means, without an engine, a cloud or a credential."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from accelerator_fleet.cost.list_price import Estimate
+    from accelerator_fleet.plan.model import FleetPlan
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command `plan`."""
+    parser = subparsers.add_parser("plan", help="what a spec means: machines, nodes, zones, names, list prices")
+    parser.add_argument("--env", default="dev", metavar="ENV", help="environment (dev)")
+    parser.add_argument("--file", metavar="PATH", help="a spec file instead of stacks/fleets/ENV.yaml")
+    parser.add_argument("--json", action="store_true", help="the whole plan, for programs")
+    parser.add_argument("--explain", action="store_true", help="why each choice was made, and the facts behind it")
+    parser.set_defaults(func=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from accelerator_fleet.cli.environment import plan_of, spec_path
+
+    plan = plan_of(Path(args.file) if args.file else spec_path(args.env))
+    if args.json:
+        print(json.dumps(plan.model_dump(mode="json"), indent=2, ensure_ascii=False))
+        return 0
+    print(render(plan))
+    if args.explain:
+        print()
+        print(explain(plan))
+    return 0
+
+
+def render(plan: FleetPlan) -> str:
+    """The plan as tables: sites, pools, and the sum at list prices."""
+    from accelerator_fleet.catalog import load_prices
+    from accelerator_fleet.cli.table import render as table
+    from accelerator_fleet.cost.list_price import pool_month, system_month
+
+    prices = load_prices()
+    money = {p.name: pool_month(p, plan.site(p.site).region, prices) for p in plan.pools}
+    lines = [f"{plan.fleet} · {plan.env} · {len(plan.sites)} sites, {len(plan.pools)} pools, {plan.cards} cards", ""]
+    lines.append(
+        table(
+            ["site", "kind", "account", "region", "network", "cluster", "version", "system", "protect"],
+            [
+                [
+                    s.name,
+                    s.kind,
+                    s.account,
+                    s.region,
+                    s.network.cidr or f"{s.network.existing_vpc} (existing)",
+                    f"{s.cluster.name} (existing)" if s.cluster.existing else s.cluster.name,
+                    s.cluster.version or "as found",
+                    f"{s.system_pool.nodes} x {s.system_pool.machine}" if s.system_pool else "as found",
+                    "yes" if s.protect else "no",
+                ]
+                for s in plan.sites
+            ],
+        )
+    )
+    lines.append("")
+    lines.append(
+        table(
+            ["pool", "site", "zone", "chip", "machine", "nodes", "cards", "EFA", "capacity", "scaling", "USD/month"],
+            [
+                [
+                    p.name,
+                    p.site,
+                    p.zone,
+                    p.chip,
+                    p.machine,
+                    str(p.nodes),
+                    str(p.cards),
+                    str(p.efa_interfaces),
+                    " ".join(x for x in (p.capacity_mode, p.reservation) if x),
+                    p.scaling if p.scaling == "fixed" else f"auto {p.min_nodes}-{p.max_nodes} nodes",
+                    _usd(money[p.name]),
+                ]
+                for p in plan.pools
+            ],
+        )
+    )
+    lines.append("")
+    lines.append(_sum([*money.values(), *(system_month(s, prices) for s in plan.sites)]))
+    return "\n".join(lines)
+
+
+def _usd(estimate: Estimate) -> str:
+    return "?" if estimate.usd is None else f"{estimate.usd:,.0f}"
+
+
+def _sum(estimates: list[Estimate]) -> str:
+    known = sum(e.usd for e in estimates if e.usd is not None)
+    dates = sorted({e.price.date for e in estimates if e.price})
+    when = f"prices of {dates[0]} to {dates[-1]}" if len(dates) > 1 else f"prices of {dates[0]}" if dates else "no price known"
+    missing = sum(e.usd is None for e in estimates)
+    # Always a lower bound: what has no fixed count (disks, NAT, traffic, the control plane's hours) is not in it.
+    text = f"≥ {known:,.0f} USD/month at list price ({when}): nodes only, 730 h; not disks, NAT, traffic, control planes"
+    return f"{text}; {missing} without a known price" if missing else text
+
+
+def explain(plan: FleetPlan) -> str:
+    """Reasons by spec path, then the facts relied on with status, source and date."""
+    lines = ["why"]
+    lines += [f"  {r.path} = {r.choice}: {r.why}" for r in plan.reasons]
+    lines.append("relied on")
+    for f in plan.relied_on:
+        value = f"{f.value} {f.unit}" if f.unit else f"{f.value}"
+        lines.append(f"  {f.subject} = {value} [{f.status}] {f.source}{f' ({f.date})' if f.date else ''}")
+    return "\n".join(lines)

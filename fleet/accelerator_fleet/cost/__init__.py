@@ -1,0 +1,1 @@
+"""What a plan costs, from the catalogue's list prices."""
