@@ -24,7 +24,7 @@ class Run:
     def __init__(self, env: str) -> None:
         self.env = env
         self.place: Layout = layout(find_project())
-        self.console = Console(stderr=True, highlight=False)
+        self.console = Console(highlight=False)
         embedded.require(self.place, env)
         self.variables: dict[str, str] = {}
 
@@ -79,14 +79,13 @@ class Run:
 
     def failed(self, outcome: literal.Outcome, doing: str) -> int:
         """Shows the engine's own words and where the rest is; returns the exit code."""
-        errors = outcome.watch.errors or [_tail(outcome.log)]
-        for text in errors:
-            self.say(f"error: {text}")
         end = "was stopped" if outcome.interrupted else "failed"
-        self.say(f"{doing} {end} after {round(outcome.seconds)} s; full log: {outcome.log}")
+        for text in outcome.watch.errors or [_tail(outcome.log)]:
+            print(f"error: {text}", file=sys.stderr)
+        print(f"{doing} {end} after {round(outcome.seconds)} s; full log: {outcome.log}", file=sys.stderr)
         if outcome.interrupted:
-            fleet = fleet_word()
-            self.say(f"what is done stays: go on with `{fleet} up --env {self.env}` or remove it with `{fleet} down …`")
+            again = f"{fleet_word()} up --env {self.env}"
+            print(f"what is done stays; go on with `{again}`, or remove it with `down` instead", file=sys.stderr)
             return 130
         return 1
 

@@ -41,13 +41,14 @@ def _venv(folder: Path) -> Interpreter | None:
 def choose(options: Mapping[str, object], root: Path) -> Interpreter:
     """The `virtualenv` option (relative to the project), else the active environment, else `.venv`, else this Python.
 
-    Raises OptionError when the option names a folder that is no virtual environment: a program that runs with other
-    packages than its lock file says is worse than one that does not run.
+    A copy of a project without the environment that its option names runs in the one that prepared the shell. Outside
+    a prepared shell that raises OptionError: a program with other packages than its lock file says is worse than none.
     """
     option = options.get("virtualenv")
     if option:
         folder = root / str(option)
-        found = _venv(folder)
+        prepared = os.environ.get("ACCELERATOR_FLEET_PYTHON")
+        found = _venv(folder) or (_venv(Path(prepared).parent.parent) if prepared else None)
         if found is None:
             raise OptionError(
                 f"Pulumi.yaml: runtime.options.virtualenv: {folder} is no virtual environment; run: make setup"

@@ -1,0 +1,38 @@
+# One line a target: each calls the command that a person can type too. ENV names the environment.
+.DEFAULT_GOAL := help
+.PHONY: help setup engine up preview down test lint goldens bench docs
+ENV ?= dev
+FLEET := .venv/bin/fleet
+
+help:  ## what there is to call
+	@sed -n 's/^\([a-z]*\): .*## /make \1\t/p' Makefile | expand -t 16
+
+setup:  ## the Python environment from the lock file (and Debian packages that it needs, when root)
+	@sh engine/setup.sh
+
+engine: setup  ## find or build pulumi, its kubernetes provider and the control-plane binaries
+	@$(FLEET) engine build
+
+up: setup  ## bring ENV (default dev) up and print its table
+	@$(FLEET) up --env $(ENV)
+
+preview: setup  ## say what `make up` would change
+	@$(FLEET) preview --env $(ENV)
+
+down: setup  ## remove ENV, or list what is protected
+	@$(FLEET) down --env $(ENV)
+
+test: engine  ## all tests, with a summary of what was skipped and why
+	@.venv/bin/python -m pytest $(ARGS)
+
+lint: setup  ## ruff and mypy
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy fleet components engine sim
+
+goldens: setup  ## record the golden files again; read the diff in review
+	@.venv/bin/python -m pytest tests/pure --record-goldens $(ARGS)
+
+bench: engine  ## measure what the README promises
+	@.venv/bin/python -m bench $(ARGS)
+
+docs: setup  ## write the generated pages of docs/ anew
+	@.venv/bin/python -m docs $(ARGS)
