@@ -56,10 +56,7 @@ def _run(args: argparse.Namespace) -> int:
 def _said(fact: Fact) -> str:
     if fact.value is None:
         return "?"
-    if isinstance(fact.value, float):
-        text = f"{fact.value:g}"
-    else:
-        text = str(fact.value)
+    text = f"{fact.value:g}" if isinstance(fact.value, float) else str(fact.value)
     return f"{text} {fact.unit}" if fact.unit else text
 
 

@@ -11,7 +11,12 @@ from accelerator_fleet.plan.model import PoolPlan, SitePlan
 HOURS_A_MONTH: Final = 730
 # A capacity reservation is billed like the on-demand nodes that fill it:
 # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations-pricing-billing.html
-PRICED_AS: Final = {"on-demand": "on-demand", "reserved": "on-demand", "spot": "spot", "capacity-block": "capacity-block"}
+PRICED_AS: Final = {
+    "on-demand": "on-demand",
+    "reserved": "on-demand",
+    "spot": "spot",
+    "capacity-block": "capacity-block",
+}
 
 
 @dataclass(frozen=True)

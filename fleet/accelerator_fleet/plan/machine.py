@@ -63,9 +63,7 @@ def choose(spec: FleetSpec, index: int, kind: str, catalog: Catalog, notes: Note
     return Shape(word, entry.chip, machine, entry, per_node, nodes)
 
 
-def _word(
-    spec: FleetSpec, path: str, pool: PoolSpec, kind: str, cloud: str, catalog: Catalog, notes: Notes
-) -> str:
+def _word(spec: FleetSpec, path: str, pool: PoolSpec, kind: str, cloud: str, catalog: Catalog, notes: Notes) -> str:
     words = catalog.words.entries
     aliases = {a: w for w, e in words.items() for a in e.aliases}
     said = pool.chip.lower()
@@ -167,9 +165,7 @@ def _efa_is_sure(spec: FleetSpec, path: str, machine: str, entry: Machine, catal
     notes.rely(catalog.machines, machine, "efa_on_card_0")
 
 
-def _runtime_fits(
-    spec: FleetSpec, path: str, pool: PoolSpec, word: str, machine: Machine, catalog: Catalog
-) -> None:
+def _runtime_fits(spec: FleetSpec, path: str, pool: PoolSpec, word: str, machine: Machine, catalog: Catalog) -> None:
     runtime = pool.runtime or spec.defaults.runtime
     where = f"{path}.runtime" if pool.runtime else "defaults.runtime"
     kind = catalog.chips.entries[machine.chip].kind
@@ -179,5 +175,3 @@ def _runtime_fits(
     if kind not in known[runtime].kinds:
         fitting = sorted(r for r, e in known.items() if kind in e.kinds)
         raise spec.error(where, f"{runtime} does not run on {word}; these do: {', '.join(fitting)}")
-
-

@@ -15,9 +15,7 @@ NAME: Final = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
 LARGEST, SMALLEST = 16, 20  # prefix lengths of a site's block
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
 LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
-LABEL_KEY: Final = re.compile(
-    r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
-)
+LABEL_KEY: Final = re.compile(r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 RESERVED_LABELS: Final = ("kubernetes.io/", "k8s.io/", "eks.amazonaws.com/", "accelerator-fleet.dev/", "nvidia.com/")
 
 
@@ -169,7 +167,9 @@ def _pool_labels(spec: FleetSpec) -> Iterator[FleetError]:
             path = f"pools[{i}].labels.{key}"
             domain = key.partition("/")[0] + "/" if "/" in key else ""
             if any(domain == r or domain.endswith(f".{r}") for r in RESERVED_LABELS):
-                yield spec.error(path, f"labels of {domain[:-1]} are set by the cluster or the plan; use your own domain")
+                yield spec.error(
+                    path, f"labels of {domain[:-1]} are set by the cluster or the plan; use your own domain"
+                )
             elif not LABEL_KEY.fullmatch(key):
                 yield spec.error(path, f"'{key}' is no Kubernetes label key: [domain/]name, at most 63 characters")
             elif not LABEL_VALUE.fullmatch(value):

@@ -151,7 +151,9 @@ class PoolSpec(Model):
     cards_per_node: Count | None = Field(None, ge=1, description="only where the catalogue is not sure of it")
     runtime: str | None = Field(None, description="pytorch, …; default: defaults.runtime")
     capacity: CapacitySpec = Field(default_factory=CapacitySpec, description="how the nodes are got")
-    scaling: Literal["fixed", "auto"] | None = Field(None, description="fixed: this file owns the count; auto: an autoscaler")
+    scaling: Literal["fixed", "auto"] | None = Field(
+        None, description="fixed: this file owns the count; auto: an autoscaler"
+    )
     min_cards: Count | None = Field(None, ge=0, description="scaling auto: fewest cards; default 0")
     max_cards: Count | None = Field(None, ge=1, description="scaling auto: most cards; default `cards`")
     billing: Literal["hour", "day", "week", "month"] | None = Field(None, description="default: defaults.billing")
