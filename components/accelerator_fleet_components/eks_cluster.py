@@ -24,7 +24,7 @@ class EksCluster(pulumi.ComponentResource):
     """Control plane, roles, system node group and cloud add-ons of one site. `access` is what others need."""
 
     access: ClusterAccess
-    cluster: eks.Cluster | None  # None: it exists and is not ours
+    cluster: pulumi.Resource | None  # None: it exists and is not ours
     ready: list[pulumi.Resource]  # what must be there before the cluster can run anything
 
     def __init__(

@@ -28,7 +28,7 @@ class EksPool(pulumi.ComponentResource):
     the new group comes before the old one goes.
     """
 
-    group: eks.NodeGroup
+    node_group_name: pulumi.Output[str]
 
     def __init__(
         self,
@@ -50,8 +50,8 @@ class EksPool(pulumi.ComponentResource):
         if pool.efa_interfaces:
             groups.append(self._efa_group(access).id)
         template = self._template(groups, placement, tags)
-        self.group = self._group(access, template, after)
-        self.register_outputs({"nodeGroup": self.group.node_group_name, "shapeKey": pool.shape_key})
+        self.node_group_name = self._group(access, template, after).node_group_name
+        self.register_outputs({"nodeGroup": self.node_group_name, "shapeKey": pool.shape_key})
 
     def _opts(self, parent: pulumi.Resource | None = None, **more: object) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(parent=parent or self, provider=self._provider, **more)  # type: ignore[arg-type]

@@ -69,7 +69,7 @@ class Fleet(pulumi.ComponentResource):
                     "nodes": pool.nodes,
                     "cards": pool.cards,
                     "shapeKey": pool.shape_key,
-                    "nodeGroup": made.group.node_group_name,
+                    "nodeGroup": made.node_group_name,
                 }
         if self._scope.has("cluster"):
             self._in_cluster(site, base)

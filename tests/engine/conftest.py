@@ -1,0 +1,39 @@
+"""One embedded datacentre with `dev` up, shared by the tests that only look or undo what they change."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engine.project import Project
+
+
+@pytest.fixture(scope="session")
+def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A project whose environment dev is up."""
+    project = Project(tmp_path_factory.mktemp("dev") / "project")
+    try:
+        project.fleet("up", "--env", "dev")
+        yield project
+    finally:
+        stop(project)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Project]:
+    """A project with nothing up."""
+    project = Project(tmp_path / "project")
+    try:
+        yield project
+    finally:
+        stop(project)
+
+
+def stop(project: Project) -> None:
+    """Ends the project's datacentre; a test that fails leaves no process behind."""
+    if os.environ.get("KEEP_DATACENTRE"):  # to look at it after a failure
+        return
+    project.fleet("sim", "reset", ok=False)
