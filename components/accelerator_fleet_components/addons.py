@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pulumi
 import yaml
+
 from accelerator_fleet.plan.model import AddonPlan, SitePlan
 from accelerator_fleet_components.tokens import token
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pulumi
+
 from accelerator_fleet.plan.model import NetworkPlan, SitePlan, SubnetPlan
 from accelerator_fleet_components.tokens import token
 

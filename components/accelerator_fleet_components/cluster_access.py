@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pulumi
+
 from accelerator_fleet.plan.model import SitePlan
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClusterAccess:
-    """What a pool and the in-cluster layer need of a cluster, wherever it comes from (made here, found, other stack)."""
+    """What a pool and the in-cluster layer need of a cluster, made here, found, or of another stack."""
 
     name: pulumi.Output[str]
     endpoint: pulumi.Output[str]

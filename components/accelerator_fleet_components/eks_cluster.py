@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 import pulumi
+
 from accelerator_fleet.plan.model import SitePlan, SystemPoolPlan
 from accelerator_fleet_components.aws_network import AwsNetwork
 from accelerator_fleet_components.cluster_access import ClusterAccess

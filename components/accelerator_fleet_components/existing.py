@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pulumi
+
 from accelerator_fleet.errors import FleetError, raise_all, unknown
 from accelerator_fleet.plan.model import FleetPlan, SitePlan
 
@@ -53,7 +55,7 @@ def _site(path: str, site: SitePlan, provider: Provider) -> list[FleetError]:
             got = need(
                 f"vpc.subnets.{zone}",
                 subnet_id,
-                lambda wanted=subnet_id: ec2.get_subnet(id=wanted, opts=options),
+                functools.partial(ec2.get_subnet, id=subnet_id, opts=options),
                 lambda: ec2.get_subnets(opts=options).ids,
             )
             if got is not None and (got.vpc_id != vpc or got.availability_zone != zone):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pulumi
+
 from accelerator_fleet.plan.model import FleetPlan, SitePlan
 from accelerator_fleet_components.cluster_access import ClusterAccess, kubernetes_provider
 from accelerator_fleet_components.scope import Scope
@@ -84,7 +85,9 @@ class Fleet(pulumi.ComponentResource):
         from accelerator_fleet_components.eks_cluster import EksCluster
 
         child = pulumi.ResourceOptions(parent=self)
-        network = AwsNetwork(f"{site.cluster.name}-net" if site.cluster.existing else site.cluster.name, site, provider, child)
+        network = AwsNetwork(
+            f"{site.cluster.name}-net" if site.cluster.existing else site.cluster.name, site, provider, child
+        )
         made = EksCluster(site.cluster.name, site, network, provider, child)
         return _Base(made.access, made.cluster, made.ready)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pulumi
+
 from accelerator_fleet import catalog, spec
 from accelerator_fleet.errors import FleetError
 from accelerator_fleet.plan import plan as make_plan

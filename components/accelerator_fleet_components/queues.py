@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import pulumi
+
 from accelerator_fleet.plan.model import PoolPlan, SitePlan
 from accelerator_fleet_components.tokens import token
 

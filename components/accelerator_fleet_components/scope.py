@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from accelerator_fleet.errors import FleetError, unknown
 from accelerator_fleet.plan.model import FleetPlan, Layer
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 LAYERS: Final[tuple[Layer, ...]] = get_args(Layer)
 

@@ -66,9 +66,7 @@ def get(cluster: dict[str, Any], region: str, path: str) -> Any:
     authority = cluster["certificateAuthority"]
     authority = authority[0] if isinstance(authority, list) else authority
     context = ssl.create_default_context(cadata=base64.b64decode(authority["data"]).decode())
-    opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
-    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
     request = urllib.request.Request(cluster["endpoint"] + path, headers={"Authorization": f"Bearer {token}"})
     with opener.open(request, timeout=30) as answer:
         return json.load(answer)
@@ -89,13 +87,17 @@ def check_site(row: dict[str, str], clusters: dict[str, dict[str, Any]]) -> None
     same(f"{row['site']} version", row["version"].split("-")[0], version.split("-")[0])
 
 
-def check_pool(row: dict[str, str], site: dict[str, str], clusters: dict[str, Any], groups: list[dict[str, Any]]) -> None:
+def check_pool(
+    row: dict[str, str], site: dict[str, str], clusters: dict[str, Any], groups: list[dict[str, Any]]
+) -> None:
     """One line of the second table."""
     name = row["pool"]
     cluster = outputs(clusters[site["cluster"]])
     group = next(g for g in groups if g["labels"].get("accelerator-fleet.dev/pool") == name)
     everything = get(cluster, site["region"], "/api/v1/nodes")["items"]
-    nodes = [n for n in everything if n["metadata"]["labels"].get("eks.amazonaws.com/nodegroup") == group["nodeGroupName"]]
+    nodes = [
+        n for n in everything if n["metadata"]["labels"].get("eks.amazonaws.com/nodegroup") == group["nodeGroupName"]
+    ]
     ready = [n for n in nodes if any(c["type"] == "Ready" and c["status"] == "True" for c in n["status"]["conditions"])]
     cards = sum(int(n["status"]["allocatable"].get("nvidia.com/gpu", 0)) for n in ready)
     same(f"{name} pool", name, group["tagsAll"].get("pool", name))

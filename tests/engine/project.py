@@ -23,9 +23,7 @@ class Project:
         shutil.copy(ROOT / "Pulumi.yaml", folder)
         shutil.copytree(ROOT / "stacks", folder / "stacks", ignore=shutil.ignore_patterns("__pycache__"))
         # A folder of its own for everything; nothing of the caller's prepared shell may leak in.
-        self._clean = {
-            k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "ACCELERATOR_FLEET_"))
-        }
+        self._clean = {k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "ACCELERATOR_FLEET_"))}
         self._shells: dict[str, dict[str, str]] = {}
 
     def fleet(self, *args: str, ok: bool = True, timeout: float = 400) -> subprocess.CompletedProcess[str]:
@@ -41,9 +39,9 @@ class Project:
         return self._shells[env]
 
     def pulumi(
-        self, *args: str, env: str = "dev", ok: bool = True, timeout: float = 400, **more: str
+        self, *args: str, env: str = "dev", shell: str = "", ok: bool = True, timeout: float = 400, **more: str
     ) -> subprocess.CompletedProcess[str]:
-        """The literal `pulumi ARGS --stack ENV` in a prepared shell; keywords add variables."""
+        """The literal `pulumi ARGS --stack ENV` in a shell prepared for `shell`; keywords add variables."""
         command = ["pulumi", *args, "--stack", env, "--non-interactive"]
         return self._run(command, {**self.shell(env), **more}, ok, timeout)
 
@@ -76,7 +74,9 @@ class Project:
             command, cwd=self.folder, env=variables, capture_output=True, text=True, timeout=timeout, check=False
         )
         if ok and done.returncode != 0:
-            raise AssertionError(f"{command} ended with {done.returncode}\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}")
+            raise AssertionError(
+                f"{command} ended with {done.returncode}\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}"
+            )
         return done
 
 
@@ -102,8 +102,6 @@ def api(site: dict[str, Any], shell: dict[str, str], method: str, path: str, bod
         data=None if body is None else json.dumps(body).encode(),
         headers={"Authorization": f"Bearer {token}", "Content-Type": kind},
     )
-    opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
-    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
     with opener.open(request, timeout=30) as answer:
         return json.load(answer)

@@ -54,12 +54,14 @@ def test_up_prints_a_table_and_what_to_try_next(dev: Project) -> None:
 def test_other_stacks_are_refused_in_a_prepared_shell(dev: Project) -> None:
     known = dev.pulumi("preview", env="dev", ok=False)
     assert known.returncode == 0
-    done = dev.pulumi("preview", env="prod-base", ok=False)
+    done = dev.pulumi("preview", env="prod-base", shell="dev", ok=False)
     assert done.returncode != 0
     assert "no stack named 'prod-base' found" in done.stderr + done.stdout
     dev._run(["pulumi", "stack", "init", "prod-base"], dev.shell("dev"), True, 60)
     try:
-        refused = dev._run(["pulumi", "preview", "--stack", "prod-base", "--non-interactive"], dev.shell("dev"), False, 120)
+        refused = dev._run(
+            ["pulumi", "preview", "--stack", "prod-base", "--non-interactive"], dev.shell("dev"), False, 120
+        )
         print(refused.stdout[-1500:])
         assert refused.returncode != 0
         assert "embedded" in refused.stdout + refused.stderr

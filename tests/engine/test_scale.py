@@ -31,7 +31,7 @@ def test_the_preview_shows_two_counts_and_nothing_else(scaled: tuple[Project, li
     seen = {}
     for step in steps:
         urn = str(step["urn"]).split("::")
-        if urn[2].endswith("pulumi:Stack") or "$" not in urn[2] and urn[2].startswith("accelerator-fleet:"):
+        if urn[2].endswith("pulumi:Stack") or ("$" not in urn[2] and urn[2].startswith("accelerator-fleet:")):
             continue  # the stack's own outputs
         detail = step.get("detailedDiff") or {}
         seen[urn[2].split("$")[-1]] = (step["op"], sorted(detail))

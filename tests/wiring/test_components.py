@@ -9,6 +9,7 @@ from typing import Any
 
 import pulumi
 import pytest
+
 from accelerator_fleet import catalog, spec
 from accelerator_fleet.plan import plan as make_plan
 from accelerator_fleet.plan.model import FleetPlan
@@ -129,4 +130,3 @@ def test_pools_of_another_stack_take_ids_from_it() -> None:
     group = next(g for g in made.of("aws:eks/nodeGroup:NodeGroup") if g.name == "pretrain")
     assert group.inputs["clusterName"] == "cluster-from-base"
     assert group.inputs["subnetIds"] == ["subnet-a"]
-

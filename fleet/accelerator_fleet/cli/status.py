@@ -87,17 +87,20 @@ def _site(site: SitePlan, out: dict[str, Any], client: Client) -> dict[str, Any]
 def _version(client: Client) -> str:
     from lightkube.resources.core_v1 import Node
 
+    from accelerator_fleet.jobs.cluster import listed
+
     # The kubelets' version is the cluster's to a minor; lightkube has no call for /version.
-    return max((n.status.nodeInfo.kubeletVersion for n in client.list(Node)), default="?")
+    return max((str(n["status"]["nodeInfo"]["kubeletVersion"]) for n in listed(client, Node)), default="?")
 
 
 def _pool(pool: PoolPlan, site: SitePlan, client: Client) -> dict[str, Any]:
     from lightkube.resources.core_v1 import Node
 
+    from accelerator_fleet.jobs.cluster import listed
     from accelerator_fleet.jobs.manifest import POOL_LABEL
 
-    nodes = list(client.list(Node, labels={POOL_LABEL: pool.name}))
-    ready = [n for n in nodes if any(c.type == "Ready" and c.status == "True" for c in n.status.conditions or [])]
+    statuses = [n["status"] for n in listed(client, Node, labels={POOL_LABEL: pool.name})]
+    ready = [s for s in statuses if ("Ready", "True") in {(c["type"], c["status"]) for c in s.get("conditions", [])}]
     return {
         "pool": pool.name,
         "site": site.name,
@@ -106,7 +109,7 @@ def _pool(pool: PoolPlan, site: SitePlan, client: Client) -> dict[str, Any]:
         "machine": pool.machine,
         "nodesReady": len(ready),
         "nodes": pool.nodes,
-        "cardsReady": sum(int((n.status.allocatable or {}).get(pool.resource, "0")) for n in ready),
+        "cardsReady": sum(int(s.get("allocatable", {}).get(pool.resource, "0")) for s in ready),
         "cards": pool.cards,
         "quota": _quota(pool, site, client),
         "queue": f"{site.jobs_namespace}/{pool.local_queue}",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from accelerator_fleet.errors import FleetError, unknown
 from accelerator_fleet.jobs.manifest import CARDS, JOB_LABEL, POOL_LABEL
@@ -49,18 +50,18 @@ def submit(client: Client, job: dict[str, Any], service: dict[str, Any]) -> None
     from lightkube.resources.core_v1 import Service
 
     try:
-        made = client.create(Job.from_dict(job))
-        owner = {
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "name": job["metadata"]["name"],
-            "uid": made.metadata.uid,  # type: ignore[union-attr]
-        }
+        made = client.create(cast("Job", Job.from_dict(job))).to_dict()
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": plan_name(job), "uid": made["metadata"]["uid"]}
         # Owned by the Job: deleting the Job deletes it.
         service["metadata"]["ownerReferences"] = [owner]
-        client.create(Service.from_dict(service))
+        client.create(cast("Service", Service.from_dict(service)))
     except ApiError as refused:
         raise FleetError("--name", refused.status.message or "refused") from None
+
+
+def plan_name(job: dict[str, Any]) -> str:
+    """The name in a manifest."""
+    return str(job["metadata"]["name"])
 
 
 def states(client: Client, namespace: str) -> list[JobState]:
@@ -68,34 +69,45 @@ def states(client: Client, namespace: str) -> list[JobState]:
     from lightkube.resources.batch_v1 import Job
 
     reasons = {name: why for name, _, why in _workloads(client, namespace)}
-    jobs = sorted(
-        client.list(Job, namespace=namespace, labels={JOB_LABEL: None}), key=lambda j: j.metadata.creationTimestamp
+    jobs = listed(client, Job, namespace, {JOB_LABEL: None})
+    return [
+        _state(client, namespace, job, reasons)
+        for job in sorted(jobs, key=lambda j: str(j["metadata"]["creationTimestamp"]))
+    ]
+
+
+def _state(client: Client, namespace: str, job: dict[str, Any], reasons: dict[str, str]) -> JobState:
+    meta, status = job["metadata"], job.get("status", {})
+    name = str(meta["name"])
+    done = {c["type"] for c in status.get("conditions", []) if c["status"] == "True"}
+    pods: list[Landed] = []
+    if "Complete" in done:
+        state = "succeeded"
+    elif "Failed" in done:
+        state = "failed"
+    else:
+        pods = landed(client, namespace, name)
+        # Whole or not at all: a gang with one pod still to be placed waits.
+        running = pods and len(pods) >= job["spec"]["parallelism"] and all(p.phase == "Running" for p in pods)
+        state = "running" if running else "waiting"
+    created = datetime.fromisoformat(str(meta["creationTimestamp"]))
+    return JobState(
+        name=name,
+        pool=meta["labels"].get(POOL_LABEL, "-"),
+        cards=meta.get("annotations", {}).get(CARDS, "?"),
+        state=state,
+        nodes=len({p.node for p in pods if p.node}),
+        age_s=int((datetime.now(UTC) - created).total_seconds()),
+        why=reasons.get(name, "") if state == "waiting" else "",
     )
-    found = []
-    for job in jobs:
-        meta, status = job.metadata, job.status
-        done = {c.type for c in (status.conditions or []) if c.status == "True"}
-        if "Complete" in done:
-            state = "succeeded"
-        elif "Failed" in done:
-            state = "failed"
-        else:
-            state = "waiting" if job.spec.suspend or not (status.active or 0) else "running"
-        pods = landed(client, namespace, meta.name) if state == "running" else []
-        if state == "running" and any(p.phase == "Pending" for p in pods):
-            state = "waiting"
-        found.append(
-            JobState(
-                name=meta.name,
-                pool=(meta.labels or {}).get(POOL_LABEL, "-"),
-                cards=(meta.annotations or {}).get(CARDS, "?"),
-                state=state,
-                nodes=len({p.node for p in pods if p.node}),
-                age_s=int(time.time() - meta.creationTimestamp.timestamp()),
-                why=reasons.get(meta.name, "") if state == "waiting" else "",
-            )
-        )
-    return found
+
+
+def listed(
+    client: Client, kind: Any, namespace: str | None = None, labels: dict[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """Objects of a kind as the API server's JSON has them: its models would make every field optional."""
+    found = client.list(kind, namespace=namespace, labels=labels) if namespace else client.list(kind, labels=labels)
+    return [one.to_dict() for one in found]
 
 
 def wait_for_landing(client: Client, namespace: str, name: str, pods: int, seconds: float) -> tuple[list[Landed], str]:
@@ -114,24 +126,25 @@ def landed(client: Client, namespace: str, name: str) -> list[Landed]:
     """The pods of a job in rank order, and where they are."""
     from lightkube.resources.core_v1 import Node, Pod
 
-    pods = sorted(client.list(Pod, namespace=namespace, labels={JOB_LABEL: name}), key=_rank)
-    nodes = {n.metadata.name: n for n in client.list(Node)} if any(p.spec.nodeName for p in pods) else {}
-    return [_landed(pod, nodes.get(pod.spec.nodeName or "")) for pod in pods]
+    pods = sorted(listed(client, Pod, namespace, {JOB_LABEL: name}), key=_rank)
+    placed = any(p["spec"].get("nodeName") for p in pods)
+    nodes = {n["metadata"]["name"]: n for n in listed(client, Node)} if placed else {}
+    return [_landed(pod, nodes.get(pod["spec"].get("nodeName", ""), {})) for pod in pods]
 
 
-def _rank(pod: Any) -> int:
-    return int((pod.metadata.annotations or {}).get("batch.kubernetes.io/job-completion-index", 0))
+def _rank(pod: dict[str, Any]) -> int:
+    return int(pod["metadata"].get("annotations", {}).get("batch.kubernetes.io/job-completion-index", 0))
 
 
-def _landed(pod: Any, node: Any) -> Landed:
-    labels = (node.metadata.labels or {}) if node else {}
+def _landed(pod: dict[str, Any], node: dict[str, Any]) -> Landed:
+    labels = node.get("metadata", {}).get("labels", {})
     return Landed(
-        pod=pod.metadata.name,
-        phase=pod.status.phase,
-        node=pod.spec.nodeName or "",
+        pod=pod["metadata"]["name"],
+        phase=pod.get("status", {}).get("phase", "Pending"),
+        node=pod["spec"].get("nodeName", ""),
         zone=labels.get("topology.kubernetes.io/zone", "-"),
         block=labels.get(BLOCK, "-"),
-        simulated=bool(node) and KWOK in (node.metadata.annotations or {}),
+        simulated=KWOK in node.get("metadata", {}).get("annotations", {}),
     )
 
 
@@ -140,13 +153,13 @@ def logs(client: Client, namespace: str, name: str, rank: int) -> Iterator[str]:
     from lightkube import ApiError
     from lightkube.resources.core_v1 import Pod
 
-    pods = {_rank(p): p for p in client.list(Pod, namespace=namespace, labels={JOB_LABEL: name})}
+    pods = {_rank(p): p for p in listed(client, Pod, namespace, {JOB_LABEL: name})}
     if not pods:
         _missing(client, namespace, name, "has no pods yet")
     if rank not in pods:
         raise FleetError("--rank", f"{name} has ranks 0 to {max(pods)}")
     try:
-        yield from client.log(pods[rank].metadata.name, namespace=namespace)
+        yield from client.log(pods[rank]["metadata"]["name"], namespace=namespace)
     except ApiError as refused:
         raise FleetError(name, refused.status.message or "no log") from None
 

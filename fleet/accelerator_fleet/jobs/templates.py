@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from accelerator_fleet.errors import FleetError, unknown
 from pydantic import BaseModel, ConfigDict
+
+from accelerator_fleet.errors import FleetError, unknown
 
 
 class Template(BaseModel):
