@@ -85,9 +85,7 @@ class Fleet(pulumi.ComponentResource):
         from accelerator_fleet_components.eks_cluster import EksCluster
 
         child = pulumi.ResourceOptions(parent=self)
-        network = AwsNetwork(
-            f"{site.cluster.name}-net" if site.cluster.existing else site.cluster.name, site, provider, child
-        )
+        network = AwsNetwork(site.cluster.name, site, provider, child)
         made = EksCluster(site.cluster.name, site, network, provider, child)
         return _Base(made.access, made.cluster, made.ready)
 

@@ -33,17 +33,22 @@ class Project:
     def shell(self, env: str) -> dict[str, str]:
         """The variables that `eval "$(fleet env ENV)"` leaves behind, read from a real shell."""
         if env not in self._shells:
-            script = f'eval "$("{FLEET}" env {env})" && exec "{sys.executable}" -c "import json,os;print(json.dumps(dict(os.environ)))"'
+            dump = "import json,os;print(json.dumps(dict(os.environ)))"
+            script = f'eval "$("{FLEET}" env {env})" && exec "{sys.executable}" -c "{dump}"'
             done = self._run(["bash", "-ec", script], self._clean, True, 120)
             self._shells[env] = json.loads(done.stdout.splitlines()[-1])
         return self._shells[env]
+
+    def run_in(self, env: str, *command: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
+        """Any command in the prepared shell of an environment."""
+        return self._run(list(command), self.shell(env), ok, 120)
 
     def pulumi(
         self, *args: str, env: str = "dev", shell: str = "", ok: bool = True, timeout: float = 400, **more: str
     ) -> subprocess.CompletedProcess[str]:
         """The literal `pulumi ARGS --stack ENV` in a shell prepared for `shell`; keywords add variables."""
         command = ["pulumi", *args, "--stack", env, "--non-interactive"]
-        return self._run(command, {**self.shell(env), **more}, ok, timeout)
+        return self._run(command, {**self.shell(shell or env), **more}, ok, timeout)
 
     def preview(self, env: str = "dev") -> list[dict[str, Any]]:
         """The steps of `pulumi preview --json` that do something."""

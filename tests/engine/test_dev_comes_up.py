@@ -57,14 +57,12 @@ def test_other_stacks_are_refused_in_a_prepared_shell(dev: Project) -> None:
     done = dev.pulumi("preview", env="prod-base", shell="dev", ok=False)
     assert done.returncode != 0
     assert "no stack named 'prod-base' found" in done.stderr + done.stdout
-    dev._run(["pulumi", "stack", "init", "prod-base"], dev.shell("dev"), True, 60)
+    dev.run_in("dev", "pulumi", "stack", "init", "prod-base")
     try:
-        refused = dev._run(
-            ["pulumi", "preview", "--stack", "prod-base", "--non-interactive"], dev.shell("dev"), False, 120
-        )
+        refused = dev.pulumi("preview", env="prod-base", shell="dev", ok=False)
         print(refused.stdout[-1500:])
         assert refused.returncode != 0
         assert "embedded" in refused.stdout + refused.stderr
         assert "444455556666" in refused.stdout + refused.stderr
     finally:
-        dev._run(["pulumi", "stack", "rm", "prod-base", "--yes"], dev.shell("dev"), True, 60)
+        dev.run_in("dev", "pulumi", "stack", "rm", "prod-base", "--yes")

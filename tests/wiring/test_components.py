@@ -1,4 +1,4 @@
-"""Wiring only: which resources a plan becomes, who their parents are, which provider they use. No rules are checked here."""
+"""Wiring only: which resources a plan becomes, who their parents are, which provider they use. No rules."""
 
 from __future__ import annotations
 
