@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Final
+
+FEW: Final = 10  # as many known words as a reader takes in at a glance
 
 
 class FleetError(Exception):
@@ -63,10 +66,13 @@ def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
 
 
 def unknown(kind: str, word: str, known: Iterable[str]) -> str:
-    """`unknown chip 'h10'; nearest: h100; known: a100, b200, …` — the text every unknown word gets."""
+    """`unknown chip 'h10'; nearest: h100, b200` — the text every unknown word gets.
+
+    All known words follow where they are few, or where none is alike.
+    """
     words = sorted(known)
-    close = nearest(word, words)
+    close = nearest(word, words, count=3)
     head = f"unknown {kind} '{word}'"
     if close:
-        head += f"; nearest: {close[0]}"
-    return f"{head}; known: {', '.join(words)}" if words else head
+        head += f"; nearest: {', '.join(close)}"
+    return f"{head}; known: {', '.join(words)}" if words and (len(words) <= FEW or not close) else head

@@ -136,10 +136,10 @@ class Image(Entry):
 
 
 class Runtime(Entry):
-    """A runtime's name and the kinds of accelerator it runs on."""
+    """A runtime's name and the vendors whose accelerators it runs on."""
 
     stack: str
-    kinds: tuple[AcceleratorKind, ...]
+    vendors: tuple[str, ...]
 
 
 E = TypeVar("E", bound=Entry)
@@ -167,6 +167,14 @@ class Table(Frozen, Generic[E]):
         return Fact(
             subject=f"{name}.{field}", value=value, unit=unit, status=status, source=source.text, date=source.date
         )
+
+
+class SystemMachine(Entry):
+    """A general-purpose machine for system nodes."""
+
+    family: str
+    vcpu: int
+    memory_gib: float
 
 
 class Price(Frozen):
@@ -203,3 +211,4 @@ class Catalog(Frozen):
     addons: Table[Addon]
     images: Table[Image]
     runtimes: Table[Runtime]
+    system: Table[SystemMachine]

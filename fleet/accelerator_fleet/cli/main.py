@@ -61,7 +61,7 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _load(entry: EntryPoint, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _load(entry: EntryPoint, commands: argparse._SubParsersAction[Parser]) -> None:
     try:
         register = entry.load()
     except (ImportError, AttributeError) as e:

@@ -99,18 +99,10 @@ def _usd(estimate: Estimate) -> str:
 def _sum(estimates: list[Estimate]) -> str:
     known = sum(e.usd for e in estimates if e.usd is not None)
     dates = sorted({e.price.date for e in estimates if e.price})
-    when = (
-        f"prices of {dates[0]} to {dates[-1]}"
-        if len(dates) > 1
-        else f"prices of {dates[0]}"
-        if dates
-        else "no price known"
-    )
+    when = f"prices of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}" if dates else "no price known"
     missing = sum(e.usd is None for e in estimates)
     # Always a lower bound: what has no fixed count (disks, NAT, traffic, the control plane's hours) is not in it.
-    text = (
-        f"≥ {known:,.0f} USD/month at list price ({when}): nodes only, 730 h; not disks, NAT, traffic, control planes"
-    )
+    text = f"≥ {known:,.0f} USD/month at list price ({when}), nodes for 730 h; not disks, NAT, traffic, control planes"
     return f"{text}; {missing} without a known price" if missing else text
 
 

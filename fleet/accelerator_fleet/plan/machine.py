@@ -72,9 +72,9 @@ def _word(spec: FleetSpec, path: str, pool: PoolSpec, kind: str, cloud: str, cat
     if word is None:
         if said == "none":
             raise spec.error(f"{path}.chip", "pools without accelerators are not yet available in this version")
-        close = nearest(said, [*words, *aliases])
-        hint = f"; nearest: {aliases.get(close[0], close[0])}" if close else ""
-        raise spec.error(f"{path}.chip", f"unknown chip '{pool.chip}'{hint}; known: {', '.join(sorted(words))}")
+        close = nearest(said, aliases)
+        known = words if not close or nearest(said, words) else [*words, close[0]]
+        raise spec.error(f"{path}.chip", f"{unknown('chip', pool.chip, known)}; `fleet catalog chips` shows all")
     if word not in usable:
         text = f"no machine of {kind} sites carries {word}; they carry: {', '.join(usable)}"
         raise spec.error(f"{path}.chip", text)
@@ -168,10 +168,10 @@ def _efa_is_sure(spec: FleetSpec, path: str, machine: str, entry: Machine, catal
 def _runtime_fits(spec: FleetSpec, path: str, pool: PoolSpec, word: str, machine: Machine, catalog: Catalog) -> None:
     runtime = pool.runtime or spec.defaults.runtime
     where = f"{path}.runtime" if pool.runtime else "defaults.runtime"
-    kind = catalog.chips.entries[machine.chip].kind
+    vendor = catalog.chips.entries[machine.chip].vendor
     known = catalog.runtimes.entries
     if runtime not in known:
         raise spec.error(where, unknown("runtime", runtime, known))
-    if kind not in known[runtime].kinds:
-        fitting = sorted(r for r, e in known.items() if kind in e.kinds)
+    if vendor not in known[runtime].vendors:
+        fitting = sorted(r for r, e in known.items() if vendor in e.vendors)
         raise spec.error(where, f"{runtime} does not run on {word}; these do: {', '.join(fitting)}")

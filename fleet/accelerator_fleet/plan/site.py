@@ -11,7 +11,7 @@ from accelerator_fleet.plan.names import cluster_name
 from accelerator_fleet.plan.network import plan_network
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.plan.zone import zones_of
-from accelerator_fleet.spec.model import FleetSpec, SiteSpec, SystemSpec
+from accelerator_fleet.spec.model import AddonState, FleetSpec, SiteSpec, SystemSpec
 
 QUEUE: Final = "fleet"  # the site's ClusterQueue, and its Topology
 JOBS_NAMESPACE: Final = "jobs"
@@ -24,7 +24,6 @@ TOPOLOGY_LEVELS: Final = (
     "topology.k8s.aws/network-node-layer-3",
     "kubernetes.io/hostname",
 )
-GENERAL_PURPOSE: Final = ("m6i", "m7i")
 
 
 def site_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetError]:
@@ -51,13 +50,13 @@ def _system_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetE
     site = spec.sites[index]
     system = site.system or spec.defaults.system
     path = f"sites[{index}].system" if site.system else "defaults.system"
-    family, _, size = system.machine.partition(".")
-    if family not in GENERAL_PURPOSE or not size:
-        known = [f"{f}.{s}" for f in GENERAL_PURPOSE for s in ("large", "xlarge", "2xlarge", "4xlarge")]
+    known = catalog.system.entries
+    if system.machine not in known:
         return [spec.error(f"{path}.machine", unknown("system machine", system.machine, known))]
+    family, _, size = system.machine.partition(".")
     if len(_zones_with(catalog, site.region, family)) < catalog.limits.entries["eks.min-zones"].value:
-        others = [f for f in GENERAL_PURPOSE if _zones_with(catalog, site.region, f)]
-        near = f"; nearest: {others[0]}.{size}" if others else ""
+        families = sorted({m.family for m in known.values()})
+        near = "".join(f"; nearest: {f}.{size}" for f in families if _zones_with(catalog, site.region, f))
         return [spec.error(f"{path}.machine", f"{site.region} has no {system.machine}{near}")]
     low, high = system.min or system.nodes, system.max or system.nodes
     if not low <= system.nodes <= high:
@@ -138,9 +137,9 @@ def _system_pool(spec: FleetSpec, site: SiteSpec, reached: tuple[str, ...], cata
 
 
 def _addons(site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog) -> tuple[AddonPlan, ...]:
-    """Kueue everywhere, device plugins where a pool needs one. In an existing cluster they are `present` unless said."""
+    """Kueue everywhere, device plugins where a pool needs one; `present` in an existing cluster, unless said."""
     resources = {p.resource for p in pools} | {EFA for p in pools if p.efa_interfaces}
-    usual = "present" if site.cluster.name is not None else "managed"
+    usual: AddonState = "present" if site.cluster.name is not None else "managed"
     out: list[AddonPlan] = []
     for name, entry in catalog.addons.entries.items():
         said = site.addons.get(name)

@@ -35,7 +35,7 @@ def choose_zone(
         if pool.zone not in offered:
             raise spec.error(path, f"{pool.zone} has no {machine}; {_elsewhere(catalog, region, machine)}")
         if pool.zone not in reached:
-            text = f"sites[{site_index}].vpc.subnets ({site.name}) has no subnet in {pool.zone}; it has: "
+            text = f"the VPC of {site.name} has no subnet in {pool.zone}; it has them in: "
             raise spec.error(path, text + ", ".join(reached))
         why = "the spec says so" if pool.capacity.reservation is None else "the spec says so, for its reservation"
         notes.because(path, pool.zone, why)

@@ -72,7 +72,8 @@ def _network_source(spec: FleetSpec, path: str, site: SiteSpec) -> Iterator[Flee
     if site.cidr is None and site.vpc is None:
         yield spec.error(path, "says no network: give `cidr` for a new VPC, or `vpc` with the id of an existing one")
     if site.cidr is not None and site.vpc is not None:
-        yield spec.error(f"{path}.cidr", "an existing VPC keeps its own blocks: leave `cidr` out, or `vpc`")
+        text = "an existing VPC keeps its own blocks: take `cidr` away (`cidr: null` where it is inherited)"
+        yield spec.error(f"{path}.vpc", text)
     if site.cluster.name is not None:
         if site.vpc is None:
             text = "an existing cluster lies in an existing VPC: give its id and the nodes' subnets"
@@ -113,7 +114,7 @@ def _blocks(spec: FleetSpec) -> Iterator[FleetError]:
         for j, other in taken:
             if block.overlaps(other):
                 free = _next_free(block, [b for _, b in taken])
-                text = f"{block} overlaps {other} of sites[{j}] ({spec.sites[j].name})"
+                text = f"{block} overlaps {other} of site {spec.sites[j].name}"
                 yield spec.error(path, f"{text}; nearest free: {free}")
                 break
         taken.append((i, block))

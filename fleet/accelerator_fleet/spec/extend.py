@@ -8,6 +8,7 @@ from typing import Final
 
 from accelerator_fleet.errors import FleetError, nearest, raise_all
 from accelerator_fleet.spec.read import Tree, read
+from accelerator_fleet.spec.secret import secrets_in_comments
 
 NAMED_LISTS: Final = ("sites", "pools", "volumes")
 
@@ -32,6 +33,7 @@ def _resolve(path: Path, name: str, at: Tree | None, seen: tuple[Path, ...]) -> 
         chain = " -> ".join(p.stem for p in (*seen, here))
         raise at.error(f"the files extend each other in a circle: {chain}")
     tree = read(path, name)
+    raise_all(secrets_in_comments(path.read_text(encoding="utf-8"), name))
     assert isinstance(tree.value, dict)
     _unique_names(tree.value)
     base = tree.value.get("extends")

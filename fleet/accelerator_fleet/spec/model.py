@@ -58,30 +58,32 @@ class Model(BaseModel):
 class SystemSpec(Model):
     """The CPU nodes for system pods of a cluster that the plan creates."""
 
-    machine: str = Field("m6i.large", description="EC2 instance type, general purpose (m6i.*, m7i.*)")
-    nodes: Count = Field(2, ge=1, description="nodes to start with")
-    min: Count | None = Field(None, ge=1, description="fewest nodes; default: `nodes`")
-    max: Count | None = Field(None, ge=1, description="most nodes; default: `nodes`")
-    disk: Count = Field(50, ge=20, description="root disk, GiB")
+    machine: str = Field(default="m6i.large", description="EC2 instance type, general purpose (m6i.*, m7i.*)")
+    nodes: Count = Field(default=2, ge=1, description="nodes to start with")
+    min: Count | None = Field(default=None, ge=1, description="fewest nodes; default: `nodes`")
+    max: Count | None = Field(default=None, ge=1, description="most nodes; default: `nodes`")
+    disk: Count = Field(default=50, ge=20, description="root disk, GiB")
 
 
 class AddonSpec(Model):
     """One add-on of a site's cluster."""
 
-    state: AddonState = Field("managed", description="managed: installed; present: relied on; absent: neither")
-    version: str | None = Field(None, description="chart or image version; default: the catalogue's")
+    state: AddonState = Field(default="managed", description="managed: installed; present: relied on; absent: neither")
+    version: str | None = Field(default=None, description="chart or image version; default: the catalogue's")
 
 
 class Defaults(Model):
     """What sites and pools take when they say nothing themselves."""
 
-    kubernetes: str = Field("1.36", description='Kubernetes version of created clusters, quoted: "1.36"')
+    kubernetes: str = Field(default="1.36", description='Kubernetes version of created clusters, quoted: "1.36"')
     system: SystemSpec = Field(default_factory=SystemSpec, description="system CPU nodes of created clusters")
-    runtime: str = Field("pytorch", description="runtime of pools")
-    billing: Literal["hour", "day", "week", "month"] = Field("hour", description="billing granularity of pools")
-    scaling: Literal["fixed", "auto"] = Field("fixed", description="who owns the count of pools: spec or autoscaler")
-    disk: Count = Field(500, ge=50, description="root disk of accelerator nodes, GiB")
-    protect: bool | None = Field(None, description="refuse replace and delete; default: true except in `dev`")
+    runtime: str = Field(default="pytorch", description="runtime of pools")
+    billing: Literal["hour", "day", "week", "month"] = Field(default="hour", description="billing granularity of pools")
+    scaling: Literal["fixed", "auto"] = Field(
+        default="fixed", description="who owns the count of pools: spec or autoscaler"
+    )
+    disk: Count = Field(default=500, ge=50, description="root disk of accelerator nodes, GiB")
+    protect: bool | None = Field(default=None, description="refuse replace and delete; default: true except in `dev`")
 
 
 class VpcSpec(Model):
@@ -94,16 +96,16 @@ class VpcSpec(Model):
 class NetworkSpec(Model):
     """How private nodes reach out."""
 
-    nat: Literal["single", "per-zone"] = Field("single", description="one NAT gateway, or one in every zone")
+    nat: Literal["single", "per-zone"] = Field(default="single", description="one NAT gateway, or one in every zone")
 
 
 class ClusterSpec(Model):
     """The site's cluster: settings of one to create, or the name of an existing one."""
 
-    name: str | None = Field(None, description="name of an existing cluster: read, never changed")
-    public: bool | None = Field(None, description="API endpoint reachable from outside the VPC; default: true")
-    public_cidrs: tuple[str, ...] | None = Field(None, description="who may reach it; default: everyone")
-    logs: tuple[str, ...] = Field((), description="control-plane logs: api, audit, authenticator, …")
+    name: str | None = Field(default=None, description="name of an existing cluster: read, never changed")
+    public: bool | None = Field(default=None, description="API endpoint reachable from outside the VPC; default: true")
+    public_cidrs: tuple[str, ...] | None = Field(default=None, description="who may reach it; default: everyone")
+    logs: tuple[str, ...] = Field(default=(), description="control-plane logs: api, audit, authenticator, …")
 
 
 class SiteSpec(Model):
@@ -113,21 +115,23 @@ class SiteSpec(Model):
     kind: SiteKind = Field(description="eks")
     account: str = Field(description='AWS account, 12 digits, quoted: "000000000000"')
     region: str = Field(description="AWS region: us-east-2")
-    cidr: str | None = Field(None, description="the VPC's own block, /16 to /20: 10.16.0.0/16")
-    vpc: VpcSpec | None = Field(None, description="an existing network instead of `cidr`")
+    cidr: str | None = Field(default=None, description="the VPC's own block, /16 to /20: 10.16.0.0/16")
+    vpc: VpcSpec | None = Field(default=None, description="an existing network instead of `cidr`")
     network: NetworkSpec = Field(default_factory=NetworkSpec, description="settings of the created network")
     cluster: ClusterSpec = Field(default_factory=ClusterSpec, description="settings, or an existing cluster")
-    kubernetes: str | None = Field(None, description="overrides defaults.kubernetes")
-    system: SystemSpec | None = Field(None, description="overrides defaults.system as a whole")
+    kubernetes: str | None = Field(default=None, description="overrides defaults.kubernetes")
+    system: SystemSpec | None = Field(default=None, description="overrides defaults.system as a whole")
     addons: dict[str, AddonSpec] = Field(default_factory=dict, description="add-on -> state and version")
 
 
 class CapacitySpec(Model):
     """How the nodes are got."""
 
-    mode: CapacityMode = Field("on-demand", description="on-demand, spot, reserved, capacity-block")
-    reservation: str | None = Field(None, description="cr-…: the capacity reservation, or the capacity block's")
-    placement_group: str | None = Field(None, description="the placement group that the reservation was made in")
+    mode: CapacityMode = Field(default="on-demand", description="on-demand, spot, reserved, capacity-block")
+    reservation: str | None = Field(default=None, description="cr-…: the capacity reservation, or the capacity block's")
+    placement_group: str | None = Field(
+        default=None, description="the placement group that the reservation was made in"
+    )
 
 
 class TaintSpec(Model):
@@ -143,24 +147,28 @@ class PoolSpec(Model):
 
     name: str = Field(description="the pool's and its queue's name")
     site: SiteNames = Field(description="a site's name, or several in order of preference")
-    zone: str | None = Field(None, description="us-east-2a; default: the plan chooses; needed with a reservation")
+    zone: str | None = Field(
+        default=None, description="us-east-2a; default: the plan chooses; needed with a reservation"
+    )
     chip: str = Field(description="h100, a100, trn1n, …: `fleet catalog chips`")
-    variant: str | None = Field(None, description="narrows the chip: 80gb")
-    machine: str | None = Field(None, description="narrows the machine: p5e.48xlarge")
+    variant: str | None = Field(default=None, description="narrows the chip: 80gb")
+    machine: str | None = Field(default=None, description="narrows the machine: p5e.48xlarge")
     cards: Count = Field(ge=1, description="cards of the whole pool, whole nodes")
-    cards_per_node: Count | None = Field(None, ge=1, description="only where the catalogue is not sure of it")
-    runtime: str | None = Field(None, description="pytorch, …; default: defaults.runtime")
+    cards_per_node: Count | None = Field(default=None, ge=1, description="only where the catalogue is not sure of it")
+    runtime: str | None = Field(default=None, description="pytorch, …; default: defaults.runtime")
     capacity: CapacitySpec = Field(default_factory=CapacitySpec, description="how the nodes are got")
     scaling: Literal["fixed", "auto"] | None = Field(
-        None, description="fixed: this file owns the count; auto: an autoscaler"
+        default=None, description="fixed: this file owns the count; auto: an autoscaler"
     )
-    min_cards: Count | None = Field(None, ge=0, description="scaling auto: fewest cards; default 0")
-    max_cards: Count | None = Field(None, ge=1, description="scaling auto: most cards; default `cards`")
-    billing: Literal["hour", "day", "week", "month"] | None = Field(None, description="default: defaults.billing")
+    min_cards: Count | None = Field(default=None, ge=0, description="scaling auto: fewest cards; default 0")
+    max_cards: Count | None = Field(default=None, ge=1, description="scaling auto: most cards; default `cards`")
+    billing: Literal["hour", "day", "week", "month"] | None = Field(
+        default=None, description="default: defaults.billing"
+    )
     labels: dict[str, str] = Field(default_factory=dict, description="node labels beside the pool's own")
-    taints: tuple[TaintSpec, ...] = Field((), description="taints beside the accelerator's own")
-    disk: Count | None = Field(None, ge=50, description="root disk, GiB; default: defaults.disk")
-    owner: str | None = Field(None, description="overrides tags.owner for this pool")
+    taints: tuple[TaintSpec, ...] = Field(default=(), description="taints beside the accelerator's own")
+    disk: Count | None = Field(default=None, ge=50, description="root disk, GiB; default: defaults.disk")
+    owner: str | None = Field(default=None, description="overrides tags.owner for this pool")
 
 
 @dataclass(frozen=True)
@@ -178,9 +186,9 @@ class FleetSpec(Model):
     fleet: str = Field(description="name of the fleet; first part of cloud names")
     tags: dict[str, str] = Field(description="tags of everything; owner and cost-center are mandatory")
     defaults: Defaults = Field(default_factory=Defaults, description="what sites and pools take by default")
-    sites: tuple[SiteSpec, ...] = Field((), description="clusters with their networks")
-    pools: tuple[PoolSpec, ...] = Field((), description="accelerator nodes")
-    volumes: tuple[dict[str, object], ...] = Field((), description="not yet available in this version")
+    sites: tuple[SiteSpec, ...] = Field(default=(), description="clusters with their networks")
+    pools: tuple[PoolSpec, ...] = Field(default=(), description="accelerator nodes")
+    volumes: tuple[dict[str, object], ...] = Field(default=(), description="not yet available in this version")
     allow: dict[str, dict[str, str]] = Field(
         default_factory=dict, description="pool -> change class -> digest printed by the review"
     )

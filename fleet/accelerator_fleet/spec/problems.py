@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from accelerator_fleet.errors import FleetError, nearest
+from accelerator_fleet.errors import FleetError, unknown
 from accelerator_fleet.spec.model import FleetSpec
 from accelerator_fleet.spec.read import Tree
 
@@ -38,9 +38,7 @@ def _message(e: ErrorDetails, loc: Loc, at: Tree) -> str:
         return f"missing: {_description(loc) or 'required'}"
     if kind == "literal_error":
         words = re.findall(r"'([^']*)'", str(ctx["expected"]))
-        close = nearest(str(e["input"]), words)
-        hint = f"; nearest: {close[0]}" if close else ""
-        return f"unknown value '{e['input']}'{hint}; known: {', '.join(words)}"
+        return unknown("value", str(e["input"]), words)
     if kind == "string_type":
         if at.raw and not at.quoted and not isinstance(at.value, (dict, list)):
             return f'text is needed and YAML reads a {_noun(at.value)}; quote it: {last}: "{at.raw}"'
@@ -85,9 +83,7 @@ def _unknown_key(loc: Loc) -> str:
     known = sorted(model.model_fields) if model else []
     if model is FleetSpec:
         known = sorted([*known, "extends"])
-    close = nearest(str(loc[-1]), known)
-    hint = f"; nearest: {close[0]}" if close else ""
-    return f"unknown key '{loc[-1]}'{hint}; known: {', '.join(known)}"
+    return unknown("key", str(loc[-1]), known)
 
 
 def _description(loc: Loc) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,10 @@ class _Builder:
         line = node.start_mark.line + 1
         self._count += 1
         if self._count > MAX_NODES or depth > MAX_DEPTH:
-            raise FleetError(path, "aliases repeat or nest without end; write the values out", file=self._file)
+            top = re.split(r"[.\[]", path)[0]
+            raise FleetError(top, "aliases repeat or nest without end; write the values out", file=self._file)
+        if not isinstance(node, yaml.ScalarNode) and node.tag not in _CONTAINER_TAGS:
+            raise FleetError(path, f"the YAML tag '{node.tag}' is not used here", file=self._file, line=line)
         if isinstance(node, yaml.MappingNode):
             return Tree(self._mapping(node, path, depth), self._file, line, path)
         if isinstance(node, yaml.SequenceNode):
@@ -89,7 +93,7 @@ class _Builder:
                 return str(node.value)
             raise FleetError(path, f"the YAML tag '{node.tag}' is not used here", file=self._file, line=line)
         try:
-            value = self._loader.construct_object(node)  # type: ignore[no-untyped-call]
+            value = self._loader.construct_object(node)
         except (ValueError, yaml.YAMLError):
             return str(node.value)
         return value if isinstance(value, (str, int, float, bool)) or value is None else str(node.value)
@@ -113,6 +117,7 @@ class _Builder:
         return out
 
 
+_CONTAINER_TAGS: Final = frozenset(("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"))
 _PLAIN_TAGS: Final = frozenset(f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "bool", "null"))
 
 

@@ -30,6 +30,18 @@ SECRET_KEY: Final = re.compile(
 WHAT_TO_DO: Final = "a spec holds no secret; `pulumi config set --secret` keeps it in the stack's configuration"
 
 
+def secrets_in_comments(text: str, shown: str) -> list[FleetError]:
+    """A commented-out credential is one all the same; only the vendors' own shapes are looked for there."""
+    found: list[FleetError] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        comment = line.partition("#")[2]
+        for what, shape in SHAPES:
+            if comment and shape.search(comment):
+                found.append(FleetError("", f"this comment holds {what}; {WHAT_TO_DO}", file=shown, line=number))
+                break
+    return found
+
+
 def refuse_secrets(tree: Tree) -> list[FleetError]:
     """One error per secret found. The messages never repeat the secret."""
     found: list[FleetError] = []
