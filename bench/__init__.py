@@ -1,0 +1,1 @@
+"""Measurements of what the README promises; never part of the tests."""

@@ -1,0 +1,130 @@
+"""`make bench`: wall time and memory of plan, up, preview and a full datacentre, one line each.
+
+`python -m bench [plan|dev|clone|full] …` runs only those.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests.engine.project import FLEET, ROOT, Project
+
+
+def timed(what: str, run: Callable[[], object], limit: float | None = None) -> float:
+    """Runs once and prints the seconds, beside the promise."""
+    start = time.monotonic()
+    run()
+    seconds = time.monotonic() - start
+    promise = "" if limit is None else f"   promised < {limit:g} s"
+    print(f"{what:<58}{seconds:8.2f} s{promise}", flush=True)
+    return seconds
+
+
+def plan() -> None:
+    """`fleet plan` of prod, Python's start included."""
+    command = [str(FLEET), "plan", "--env", "prod"]
+    times = []
+    for _ in range(5):
+        start = time.monotonic()
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+        times.append(time.monotonic() - start)
+    print(f"{'fleet plan --env prod (median of 5)':<58}{statistics.median(times):8.2f} s   promised < 1 s", flush=True)
+
+
+def dev() -> None:
+    """dev from nothing to the table, a preview without a change, a scale-up, and down again."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        project = Project(Path(folder) / "project")
+        try:
+            timed("dev: fleet up, from nothing", lambda: project.fleet("up", "--env", "dev"))
+            timed("dev: pulumi preview, nothing to do", lambda: project.pulumi("preview"))
+            memory("dev: one cluster, 4 nodes", project)
+            timed("dev: fleet down", lambda: project.fleet("down", "--env", "dev"))
+        finally:
+            project.fleet("sim", "reset", ok=False)
+
+
+def clone() -> None:
+    """`make up` in a fresh clone, warm caches."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        there = Path(folder) / "clone"
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(there)], check=True)
+        bare = {k: v for k, v in os.environ.items() if k in {"HOME", "LANG", "XDG_CACHE_HOME"}}
+        bare["PATH"] = os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if not p.startswith(str(ROOT)))
+
+        def make(target: str) -> None:
+            subprocess.run(["make", target], cwd=there, env=bare, check=True, capture_output=True)
+
+        try:
+            timed("fresh clone, warm caches: make up", lambda: make("up"), 120)
+        finally:
+            make("down")
+            subprocess.run([".venv/bin/fleet", "sim", "reset"], cwd=there, env=bare, check=False, capture_output=True)
+
+
+def full() -> None:
+    """Three clusters and 200 nodes: time to come up, and memory of everything the datacentre runs."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        project = Project(Path(folder) / "project")
+        (project.folder / "stacks" / "fleets" / "full.yaml").write_text(FULL)
+        config = (project.folder / "stacks" / "Pulumi.dev.yaml").read_text().replace("dev.yaml", "full.yaml")
+        (project.folder / "stacks" / "Pulumi.full.yaml").write_text(config)
+        try:
+            timed("full: fleet up, 3 clusters", lambda: project.fleet("up", "--env", "full", timeout=900))
+            memory("full: 3 clusters, 200 nodes   promised < 4 GiB", project)
+        finally:
+            project.fleet("sim", "reset", ok=False)
+
+
+# 3 x 2 system nodes and 194 with cards, the larger pools of machines whose quota the embedded account has.
+FULL = """\
+extends: base
+sites:
+  - {name: use2, kind: eks, account: "000000000000", region: us-east-2, cidr: 10.16.0.0/16}
+  - {name: use1, kind: eks, account: "000000000000", region: us-east-1, cidr: 10.17.0.0/16}
+  - {name: usw2, kind: eks, account: "000000000000", region: us-west-2, cidr: 10.18.0.0/16}
+pools:
+  - {name: east2, site: use2, chip: h100, cards: 256, runtime: pytorch}
+  - {name: east1, site: use1, chip: h100, cards: 640, runtime: pytorch}
+  - {name: west2, site: usw2, chip: h100, cards: 656, runtime: pytorch}
+"""
+
+
+def memory(what: str, project: Project) -> None:
+    """Proportional memory (PSS) of all processes that the project's datacentre started."""
+    total = 0
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and str(project.folder) in (entry / "cmdline").read_text(errors="replace"):
+                rollup = (entry / "smaps_rollup").read_text()
+                total += next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
+        except (OSError, StopIteration):
+            continue
+    print(f"{what:<58}{total / 1024:8.0f} MiB", flush=True)
+
+
+def main(names: list[str]) -> int:
+    """Runs the measurements named, or all."""
+    known = {f.__name__: f for f in (plan, dev, clone, full)}
+    for name in names or list(known):
+        if name not in known:
+            print(f"no measurement {name!r}; there are {', '.join(known)}", file=sys.stderr)
+            return 2
+        known[name]()
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print(f"{'largest single child process':<58}{peak / 1024:8.0f} MiB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
