@@ -8,4 +8,6 @@ elif [ -n "$VIRTUAL_ENV" ]; then
 else
   python=python3
 fi
-exec "$python" -m accelerator_fleet_engine.langhost --executor "$(dirname "$0")/pulumi-language-python-exec" "$@"
+# On PATH this file may be a link; the executor lies beside the file itself.
+here=$(dirname "$(readlink -f "$0")")
+exec "$python" -m accelerator_fleet_engine.langhost --executor "$here/pulumi-language-python-exec" "$@"
