@@ -42,7 +42,9 @@ def _run(args: argparse.Namespace) -> int:
     facts = {"chips": chips, "machines": machines, "zones": zones}[args.what](catalog)
     wanted = {n: f for n, f in facts.items() if not args.name or args.name.lower() in n.lower()}
     if not wanted:
-        raise FleetError(f"catalog {args.what}", unknown(args.what[:-1], args.name, facts))
+        raise FleetError(
+            f"catalog {args.what}", unknown(args.what[:-1], args.name, {n.partition(" (")[0] for n in facts})
+        )
     if args.json:
         print(json.dumps({n: {k: _json(f) for k, f in fields.items()} for n, fields in wanted.items()}, indent=2))
         return 0
