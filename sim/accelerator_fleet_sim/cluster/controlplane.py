@@ -206,6 +206,7 @@ class ControlPlane:
             "kubeconfig": str(self._kubeconfig("controller-manager", self._client("kube-controller-manager"))),
             "secure-port": "0",
             "leader-elect": "false",
+            "use-service-account-credentials": "true",  # each controller has rights of its own, the program none
             "controllers": ",".join(["*", *(f"-{c}" for c in _CONTROLLERS_OFF)]),
             "service-account-private-key-file": str(self._signing[0]),
             "root-ca-file": str(self.authority.certificate_file),

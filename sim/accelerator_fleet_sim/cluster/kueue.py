@@ -65,7 +65,9 @@ def localise(
     webhook.update(host="127.0.0.1", port=local["webhook"])
     webhook["certDir"] = host_path(str(webhook.get("certDir", _DEFAULT_CERT_DIR)))
     visibility.update(bindAddress="127.0.0.1", bindPort=local["visibility"])
+    # In a container Kueue reads its namespace from the service account's volume.
     config.setdefault("namespace", namespace)
+    config.setdefault("leaderElection", {}).setdefault("resourceNamespace", namespace)
     return Localised(
         config=yaml.safe_dump(config, sort_keys=False),
         flags=tuple(a for a in arguments if not a.startswith("--config=")),

@@ -57,7 +57,7 @@ class RealPod:
         self._around = around
         self._pod = pod
         self._container: Json = pod["spec"]["containers"][0]
-        self._folder = around.folder / self.uid
+        self._folder: Path = around.folder / self.uid
         self._volumes = Volumes(around.client, pod, self._container, self._folder / "volumes")
         self._process: Process | None = None
         self._token_until = 0.0
