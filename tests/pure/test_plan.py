@@ -193,7 +193,7 @@ def test_an_unverified_interface_count_is_never_used() -> None:
     doubts = {**entry.doubts, "efa_max": Doubt(status="estimate", source="memory")}
     machines = {**C.machines.entries, "p5.48xlarge": entry.model_copy(update={"doubts": doubts})}
     doubtful = C.model_copy(update={"machines": C.machines.model_copy(update={"entries": machines})})
-    with pytest.raises(FleetError, match="not sure how many EFA interfaces p5.48xlarge takes"):
+    with pytest.raises(FleetError, match=r"not sure how many EFA interfaces p5\.48xlarge takes"):
         plan(spec.load(ROOT / "stacks" / "fleets" / "dev.yaml"), doubtful)
 
 
