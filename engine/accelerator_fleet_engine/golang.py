@@ -52,9 +52,9 @@ def _install(rule: recipes.GoRule, folder: Path, say: Callable[[str], None]) -> 
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.parent.mkdir(parents=True, exist_ok=True)
     uv = _uv()
-    installer = (
-        [str(uv), "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
-    )
+    # An environment made by uv has no pip of its own; the Python below it may have one.
+    below = getattr(sys, "_base_executable", sys.executable)
+    installer = [str(uv), "pip", "install", "--python", sys.executable] if uv else [below, "-m", "pip", "install"]
     command = [*installer, "--quiet", "--target", str(scratch), requirement]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
