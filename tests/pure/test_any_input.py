@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accelerator_fleet import catalog, spec
@@ -33,6 +33,11 @@ VALUES = st.recursive(
     lambda v: st.lists(v, max_size=3) | st.dictionaries(st.sampled_from(["name", "zone", "x", "cards"]), v, max_size=3),
     max_leaves=6,
 )
+
+
+def examples(count: int) -> settings:
+    """A busy machine is slow, which says nothing about the code."""
+    return settings(max_examples=count, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def answer(path: Path) -> str:
@@ -74,7 +79,7 @@ def places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @given(st.sampled_from(places(WHOLE)), VALUES)
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_any_value_in_any_place(place: tuple[Any, ...], value: Any) -> None:
     data = copy.deepcopy(WHOLE)
     at: Any = data
@@ -91,7 +96,7 @@ def test_any_value_in_any_place(place: tuple[Any, ...], value: Any) -> None:
 
 
 @given(VALUES)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_any_yaml(value: Any) -> None:
     text = yaml.safe_dump({"fleet": "accel", "pools": value})
     from accelerator_fleet.spec.read import parse

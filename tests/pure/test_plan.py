@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accelerator_fleet import catalog, spec
@@ -24,6 +24,11 @@ ROOT = Path(__file__).parents[2]
 C = catalog.load()
 REGIONS = sorted(C.zones.entries)
 SPANNING = sorted(m for m, e in C.machines.entries.items() if e.spans_nodes and e.cards_per_node)
+
+
+def examples(count: int) -> settings:
+    """A busy machine is slow, which says nothing about the code."""
+    return settings(max_examples=count, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def env(name: str) -> FleetPlan:
@@ -243,7 +248,7 @@ def test_slots_as_documented() -> None:
 
 
 @given(st.integers(0, 255), st.integers(16, 20), st.sampled_from(REGIONS))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_subnets_lie_in_their_block_and_never_overlap(second: int, prefix: int, region: str) -> None:
     block = IPv4Network(f"10.{second}.0.0/{prefix}")
     zones = C.zones.entries[region].zones
@@ -276,7 +281,7 @@ def drawn(rows: list[tuple[str, int, str, str]]) -> list[dict[str, Any]]:
 
 
 @given(POOLS)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_cards_are_whole_nodes_and_efa_is_within_the_limit(rows: list[tuple[str, int, str, str]]) -> None:
     for p in made(drawn(rows)).pools:
         assert p.cards == p.nodes * p.cards_per_node
@@ -287,7 +292,7 @@ def test_cards_are_whole_nodes_and_efa_is_within_the_limit(rows: list[tuple[str,
 
 
 @given(POOLS, st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_order_changes_nothing(rows: list[tuple[str, int, str, str]], random: Any) -> None:
     pools = drawn(rows)
     shuffled = random.sample(pools, len(pools))
@@ -298,7 +303,7 @@ def test_order_changes_nothing(rows: list[tuple[str, int, str, str]], random: An
 
 
 @given(POOLS, CHIPS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_adding_a_pool_or_a_site_changes_no_other(rows: list[tuple[str, int, str, str]], chip: str) -> None:
     pools = drawn(rows)
     before = made(pools)
@@ -311,7 +316,7 @@ def test_adding_a_pool_or_a_site_changes_no_other(rows: list[tuple[str, int, str
 
 
 @given(st.sampled_from(["h100", "a100", "trn1"]), st.integers(1, 64), st.integers(1, 64))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_scaling_changes_counts_only(chip: str, few: int, many: int) -> None:
     size = 16 if chip == "trn1" else 8
     first, second = one(chip=chip, cards=few * size), one(chip=chip, cards=many * size)
