@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import signal
+import socket
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -85,6 +89,31 @@ def test_a_missing_virtual_environment_is_named(tmp_path: Path) -> None:
     output = scratch.pulumi("preview", "--stack", "dev", ok=False)
     assert "runtime.options.virtualenv" in output
     assert "make setup" in output
+
+
+def calls(proxy: socket.socket, process: subprocess.Popen[str]) -> int:
+    """How often somebody called while the process ran; it must end well."""
+    count = 0
+    proxy.settimeout(0.2)
+    while process.poll() is None:
+        with contextlib.suppress(TimeoutError):
+            proxy.accept()[0].close()
+            count += 1
+    assert process.returncode == 0, process.communicate()[0]
+    return count
+
+
+def test_an_sdk_whose_provider_is_not_installed_does_not_send_the_engine_to_the_network(tmp_path: Path) -> None:
+    scratch = Scratch(tmp_path, PROGRAM)
+    for plugin in (scratch.folder / ".fleet/pulumi/plugins").glob("resource-aws-*"):
+        shutil.rmtree(plugin)
+    # Even where the engine may fetch plugins. It would only log that it failed, so who calls the proxy is what counts.
+    del scratch.env["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"]
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        address = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        scratch.env.update(HTTPS_PROXY=address, HTTP_PROXY=address)
+        assert calls(proxy, scratch.start("preview", "--stack", "dev")) == 0
+    assert "aws" not in scratch.pulumi("plugin", "ls")
 
 
 SLEEPER = """
