@@ -26,13 +26,13 @@ test: engine  ## all tests, with a summary of what was skipped and why
 	@.venv/bin/python -m pytest $(ARGS)
 
 lint: setup  ## ruff and mypy
-	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy fleet components engine sim
+	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy .
 
 goldens: setup  ## record the golden files again; read the diff in review
-	@.venv/bin/python -m pytest tests/pure --record-goldens $(ARGS)
+	@RECORD_GOLDENS=1 .venv/bin/python -m pytest -q tests/pure $(ARGS)
 
 bench: engine  ## measure what the README promises
 	@.venv/bin/python -m bench $(ARGS)
 
-docs: setup  ## write the generated pages of docs/ anew
-	@.venv/bin/python -m docs $(ARGS)
+docs: setup  ## write the generated files of docs/ anew
+	@$(FLEET) schema > docs/fleet.schema.json
