@@ -63,7 +63,8 @@ def register_down(subparsers: "Subparsers") -> None:
 def _build(arguments: argparse.Namespace) -> int:
     from accelerator_fleet_engine import binaries
 
-    binaries.ensure()
+    found = binaries.ensure()
+    print(f"engine: all {len(found)} binaries are there; where they come from: fleet engine list")
     return 0
 
 

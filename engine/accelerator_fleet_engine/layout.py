@@ -65,5 +65,8 @@ def find_project(start: Path | None = None) -> Path:
 
 
 def layout(project: Path) -> Layout:
-    home = os.environ.get("ACCELERATOR_FLEET_HOME")
-    return Layout(project=project, home=Path(home).resolve() if home else project / ".fleet")
+    """The folders of `project`. In a shell that was prepared in another clone, that clone's `.fleet` is left alone."""
+    named = os.environ.get("ACCELERATOR_FLEET_HOME")
+    home = Path(named).resolve() if named else project / ".fleet"
+    another_clones = home.name == ".fleet" and home.parent != project and (home.parent / "Pulumi.yaml").is_file()
+    return Layout(project=project, home=project / ".fleet" if another_clones else home)

@@ -43,6 +43,17 @@ def test_everything_lies_under_fleet_home(tmp_path: Path, monkeypatch: pytest.Mo
     assert environment.shell_env("dev", tmp_path)["ACCELERATOR_FLEET_SIM"] == str(tmp_path / "elsewhere" / "sim")
 
 
+def test_a_shell_prepared_in_another_clone_does_not_lend_its_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "Pulumi.yaml").touch()
+    monkeypatch.setenv("ACCELERATOR_FLEET_HOME", str(tmp_path / "one" / ".fleet"))
+    assert layout(tmp_path / "one").home == tmp_path / "one" / ".fleet"
+    assert layout(tmp_path / "two").home == tmp_path / "two" / ".fleet"
+
+
 def test_preparing_twice_does_not_grow_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     once = environment.shell_env("dev", tmp_path)["PATH"]
     monkeypatch.setenv("PATH", once)
