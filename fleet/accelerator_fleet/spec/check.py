@@ -25,6 +25,9 @@ def check(spec: FleetSpec) -> None:
 
 
 def _names(spec: FleetSpec) -> Iterator[FleetError]:
+    if not NAME.fullmatch(spec.env):
+        text = f"the file's stem '{spec.env}' is the environment's name: small letters, digits and hyphens"
+        yield spec.error("", text)
     named = [("fleet", spec.fleet)]
     named += [(f"sites[{i}].name", s.name) for i, s in enumerate(spec.sites)]
     named += [(f"pools[{i}].name", p.name) for i, p in enumerate(spec.pools)]
@@ -68,12 +71,46 @@ def _sites(spec: FleetSpec) -> Iterator[FleetError]:
         yield from _network_source(spec, path, site)
 
 
+def _versions(spec: FleetSpec) -> Iterator[FleetError]:
+    said = [("defaults.kubernetes", spec.defaults.kubernetes)]
+    said += [(f"sites[{i}].kubernetes", s.kubernetes) for i, s in enumerate(spec.sites) if s.kubernetes is not None]
+    for path, version in said:
+        if not re.fullmatch(r"1\.[0-9]{2}", version):
+            minor = re.match(r"v?(1\.[0-9]{2})", version)
+            hint = f"; nearest: {minor.group(1)}" if minor else ""
+            yield spec.error(path, f"'{version}' is no Kubernetes version of EKS, like 1.36{hint}")
+
+
+def _access(spec: FleetSpec) -> Iterator[FleetError]:
+    for i, site in enumerate(spec.sites):
+        for j, cidr in enumerate(site.cluster.public_cidrs or ()):
+            try:
+                Block(cidr)
+            except ValueError:
+                yield spec.error(
+                    f"sites[{i}].cluster.public_cidrs[{j}]", f"'{cidr}' is no IPv4 block; like 192.0.2.0/24"
+                )
+
+
+def _shared_clusters(spec: FleetSpec) -> Iterator[FleetError]:
+    seen: dict[tuple[str, str, str], str] = {}
+    for i, site in enumerate(spec.sites):
+        if site.cluster.name is None:
+            continue
+        key = (site.account, site.region, site.cluster.name)
+        if key in seen:
+            yield spec.error(f"sites[{i}].cluster.name", f"'{site.cluster.name}' is already site {seen[key]}'s cluster")
+        seen.setdefault(key, site.name)
+
+
 def _network_source(spec: FleetSpec, path: str, site: SiteSpec) -> Iterator[FleetError]:
     if site.cidr is None and site.vpc is None:
         yield spec.error(path, "says no network: give `cidr` for a new VPC, or `vpc` with the id of an existing one")
     if site.cidr is not None and site.vpc is not None:
         text = "an existing VPC keeps its own blocks: take `cidr` away (`cidr: null` where it is inherited)"
         yield spec.error(f"{path}.vpc", text)
+    if site.vpc is not None and "network" in site.model_fields_set:
+        yield spec.error(f"{path}.network", "an existing VPC keeps its own gateways; leave this out")
     if site.cluster.name is not None:
         if site.vpc is None:
             text = "an existing cluster lies in an existing VPC: give its id and the nodes' subnets"
@@ -197,6 +234,9 @@ RULES: Final[tuple[Callable[[FleetSpec], Iterator[FleetError]], ...]] = (
     _unique,
     _tags,
     _sites,
+    _versions,
+    _access,
+    _shared_clusters,
     _blocks,
     _pool_sites,
     _pool_counts,

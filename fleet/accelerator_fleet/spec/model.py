@@ -16,6 +16,7 @@ LATER_SITE_KINDS: Final = ("gke", "existing", "racks")
 MANDATORY_TAGS: Final = ("owner", "cost-center")
 
 CapacityMode = Literal["on-demand", "spot", "reserved", "capacity-block"]
+LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 AddonState = Literal["managed", "present", "absent"]
 
 
@@ -105,7 +106,7 @@ class ClusterSpec(Model):
     name: str | None = Field(default=None, description="name of an existing cluster: read, never changed")
     public: bool | None = Field(default=None, description="API endpoint reachable from outside the VPC; default: true")
     public_cidrs: tuple[str, ...] | None = Field(default=None, description="who may reach it; default: everyone")
-    logs: tuple[str, ...] = Field(default=(), description="control-plane logs: api, audit, authenticator, …")
+    logs: tuple[LogType, ...] = Field(default=(), description="control-plane logs: api, audit, authenticator, …")
 
 
 class SiteSpec(Model):
