@@ -86,17 +86,17 @@ def full() -> None:
             project.fleet("sim", "reset", ok=False)
 
 
-# 3 x 2 system nodes and 194 with cards, the larger pools of machines whose quota the embedded account has.
+# 3 x 2 system nodes and 194 with one card each: many nodes within the account's vCPU quota.
 FULL = """\
 extends: base
 sites:
-  - {name: use2, kind: eks, account: "000000000000", region: us-east-2, cidr: 10.16.0.0/16}
-  - {name: use1, kind: eks, account: "000000000000", region: us-east-1, cidr: 10.17.0.0/16}
-  - {name: usw2, kind: eks, account: "000000000000", region: us-west-2, cidr: 10.18.0.0/16}
+  - {name: one, kind: eks, account: "000000000000", region: us-east-2, cidr: 10.16.0.0/16}
+  - {name: two, kind: eks, account: "000000000000", region: us-east-2, cidr: 10.17.0.0/16}
+  - {name: three, kind: eks, account: "000000000000", region: us-east-2, cidr: 10.18.0.0/16}
 pools:
-  - {name: east2, site: use2, chip: h100, cards: 256, runtime: pytorch}
-  - {name: east1, site: use1, chip: h100, cards: 640, runtime: pytorch}
-  - {name: west2, site: usw2, chip: h100, cards: 656, runtime: pytorch}
+  - {name: first, site: one, chip: h100, machine: p5.4xlarge, cards: 64, runtime: pytorch}
+  - {name: second, site: two, chip: h100, machine: p5.4xlarge, cards: 65, runtime: pytorch}
+  - {name: third, site: three, chip: h100, machine: p5.4xlarge, cards: 65, runtime: pytorch}
 """
 
 
