@@ -183,10 +183,14 @@ class Mirror:
 
     def stop(self) -> None:
         self._stop.set()
+        self._cut()
+        self._thread.join(5)
+
+    def _cut(self) -> None:
+        """End the watch that is open: an API server does not end while one is."""
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
-        self._thread.join(5)
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -230,6 +234,8 @@ class Mirror:
 
     def _opened(self, opened: socket.socket) -> None:
         self._socket = opened
+        if self._stop.is_set():  # asked to stop while this connection was being made
+            self._cut()
 
 
 def _slim(item: Json) -> Json:

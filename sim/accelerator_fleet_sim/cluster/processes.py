@@ -246,7 +246,9 @@ class Supervisor:
     def _revive(self, process: Process) -> None:
         now = time.monotonic()
         with process.lock:
-            if not (process.wanted and process.restart) or process.running or now < process.retry_at:
+            if process.child is None or not (process.wanted and process.restart):
+                return
+            if process.running or now < process.retry_at:
                 return
             if process.retry_at == 0.0:  # just seen dead: wait, longer each time it dies young
                 process.failures = process.failures + 1 if now - process.started_at < 60 else 1
