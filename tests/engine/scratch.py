@@ -27,17 +27,13 @@ class Scratch:
         (self.folder / "Pulumi.yaml").write_text(SETTINGS)
         (self.folder / ".venv").symlink_to(sys.prefix)
         self.write(program)
-        place = layout.Layout(self.folder, self.folder / ".fleet")
+        place = layout.layout(self.folder)
+        place.state.mkdir(parents=True)
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "ACCELERATOR_FLEET_"))}
-        own = {k: v.replace(str(layout.layout(self.folder).home), str(place.home)) for k, v in self._variables()}
-        self.env = {**clean, **own}
+        self.env = {**clean, **environment.shell_env("dev", self.folder)}
         for step in (environment._link_engine, environment._lay_plugins, environment._lay_charts):
-            place.state.mkdir(parents=True, exist_ok=True)
             step(place)
         self.pulumi("stack", "init", "dev")
-
-    def _variables(self) -> list[tuple[str, str]]:
-        return list(environment.shell_env("dev", self.folder).items())
 
     def write(self, program: str) -> None:
         (self.folder / "stacks" / "__main__.py").write_text(program)
