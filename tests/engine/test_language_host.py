@@ -163,3 +163,32 @@ def test_the_real_kubernetes_provider_renders_the_vendors_charts_without_a_regis
     assert "nvcr.io/nvidia/k8s-device-plugin:v0.19.0" in rendered
     assert "name: kueue-controller-manager" in rendered
     assert "clusterqueues.kueue.x-k8s.io" in rendered
+
+
+COMPONENT = """
+import pulumi
+from typing import TypedDict
+from pulumi.provider.experimental import component_provider_host
+
+class PoolArgs(TypedDict):
+    cards: pulumi.Input[int]
+
+class Pool(pulumi.ComponentResource):
+    cards: pulumi.Output[int]
+    def __init__(self, name: str, args: PoolArgs, opts: pulumi.ResourceOptions | None = None):
+        super().__init__("pools:index:Pool", name, {}, opts)
+        self.cards = pulumi.Output.from_input(args["cards"])
+        self.register_outputs({"cards": self.cards})
+
+component_provider_host(name="pools", components=[Pool])
+"""
+
+
+def test_a_component_package_in_python_answers_with_its_schema(tmp_path: Path) -> None:
+    scratch = Scratch(tmp_path, PROGRAM)
+    package = scratch.folder / "pools"
+    package.mkdir()
+    (package / "PulumiPlugin.yaml").write_text("runtime:\n  name: python\n  options: {virtualenv: ../.venv}\n")
+    (package / "__main__.py").write_text(COMPONENT)
+    schema = json.loads(scratch.pulumi("package", "get-schema", "./pools"))
+    assert schema["resources"]["pools:index:Pool"]["inputProperties"]["cards"]["type"] == "integer"

@@ -60,6 +60,19 @@ def choose(options: Mapping[str, object], root: Path) -> Interpreter:
     return Interpreter(Path(sys.executable), None)
 
 
+def install_command(folder: Path) -> list[str] | None:
+    """How the dependencies of a program or package are installed; None when it declares none.
+
+    `--inexact`: a package inside a workspace shares the environment of the others, which must stay in it.
+    """
+    for place in (folder, *folder.parents):
+        if (place / "uv.lock").is_file():
+            return ["uv", "sync", "--frozen", "--inexact"]
+        if (place / "pyproject.toml").is_file():
+            return ["uv", "sync", "--inexact"]
+    return None
+
+
 @dataclass(frozen=True)
 class Plugin:
     name: str

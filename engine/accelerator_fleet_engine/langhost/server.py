@@ -107,14 +107,17 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         self.children.finished(plugin)
 
     def InstallDependencies(self, request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
-        """`pulumi install`: what the lock file says, by uv."""
-        folder = request.info.root_directory or request.directory
-        process = self.children.start(["uv", "sync", "--frozen"], os.environ, folder, piped=True)
+        """`pulumi install`, and the first use of a package written in Python."""
+        folder = Path(request.info.program_directory if request.is_plugin else request.info.root_directory)
+        command = interpreter.install_command(folder)
+        if command is None:
+            return
+        process = self.children.start(command, os.environ, str(folder), piped=True)
         for kind, data in _streams(process):
             yield _answer(language_pb2.InstallDependenciesResponse, kind, data)
         self.children.finished(process)
         if process.wait():
-            context.abort(grpc.StatusCode.INTERNAL, f"uv sync failed in {folder}")
+            context.abort(grpc.StatusCode.INTERNAL, f"{' '.join(command)} failed in {folder}")
 
     def About(self, request: Any, context: grpc.ServicerContext) -> Any:
         python = self._python(request.info, context) if request.HasField("info") else interpreter.choose({}, Path.cwd())
