@@ -87,7 +87,7 @@ class EksCluster(pulumi.ComponentResource):
             enabled_cluster_log_types=list(plan.log_types) or None,
             deletion_protection=plan.deletion_protection,
             vpc_config={
-                "subnet_ids": list(network.private_subnets.values()),
+                "subnet_ids": [network.private_subnets[z] for z in plan.zones or network.private_subnets],
                 "endpoint_private_access": True,
                 "endpoint_public_access": plan.endpoint_public,
                 "public_access_cidrs": list(plan.public_access_cidrs) if plan.endpoint_public else None,
@@ -137,7 +137,7 @@ class EksCluster(pulumi.ComponentResource):
             f"{self._name}-{plan.name}",
             cluster_name=cluster.name,
             node_role_arn=role.arn,
-            subnet_ids=[network.private_subnets[zone] for zone in plan.zones],
+            subnet_ids=[network.private_subnets[z] for z in plan.zones or network.private_subnets],
             instance_types=[plan.machine],
             ami_type=plan.ami_type,
             disk_size=plan.disk_gib,

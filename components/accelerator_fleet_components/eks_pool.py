@@ -46,11 +46,12 @@ class EksPool(pulumi.ComponentResource):
         self._provider = provider
         self._name = name
         self._pool = pool
-        placement = self._placement() if pool.placement_group else None
+        self._tags = {**tags, **pool.tags}
+        placement = self._placement().name if pool.placement_group else pool.existing_placement_group
         groups = [access.security_group]
         if pool.efa_interfaces:
             groups.append(self._efa_group(access).id)
-        template = self._template(groups, placement, tags)
+        template = self._template(groups, placement)
         self.node_group_name = self._group(access, template, after).node_group_name
         self.register_outputs({"nodeGroup": self.node_group_name, "shapeKey": pool.shape_key})
 
@@ -61,7 +62,10 @@ class EksPool(pulumi.ComponentResource):
         from pulumi_aws import ec2
 
         return ec2.PlacementGroup(
-            self._name, strategy="cluster", opts=self._opts(replacement_trigger=self._pool.shape_key)
+            self._name,
+            strategy="cluster",
+            tags=self._pool.tags,
+            opts=self._opts(replacement_trigger=self._pool.shape_key),
         )
 
     def _efa_group(self, access: ClusterAccess) -> ec2.SecurityGroup:
@@ -71,7 +75,7 @@ class EksPool(pulumi.ComponentResource):
             f"{self._name}-efa",
             description=f"EFA traffic of pool {self._pool.name}",
             vpc_id=access.vpc_id,
-            tags={"Name": f"{self._name}-efa"},
+            tags={**self._pool.tags, "Name": f"{self._name}-efa"},
             opts=self._opts(),
         )
         # EFA needs everything from and to the group itself; an egress to 0.0.0.0/0 does not cover it.
@@ -91,9 +95,7 @@ class EksPool(pulumi.ComponentResource):
         )
         return group
 
-    def _template(
-        self, groups: list[pulumi.Output[str]], placement: ec2.PlacementGroup | None, tags: dict[str, str]
-    ) -> ec2.LaunchTemplate:
+    def _template(self, groups: list[pulumi.Output[str]], placement: pulumi.Input[str] | None) -> ec2.LaunchTemplate:
         from pulumi_aws import ec2
 
         pool = self._pool
@@ -109,7 +111,7 @@ class EksPool(pulumi.ComponentResource):
             }
             if reserved
             else None,
-            placement={"group_name": placement.name} if placement is not None else None,
+            placement={"group_name": placement} if placement is not None else None,
             network_interfaces=[
                 {
                     "network_card_index": i.network_card,
@@ -136,9 +138,10 @@ class EksPool(pulumi.ComponentResource):
             ],
             metadata_options={"http_tokens": "required", "http_put_response_hop_limit": 2},
             tag_specifications=[
-                {"resource_type": kind, "tags": {**tags, "Name": self._name}} for kind in ("instance", "volume")
+                {"resource_type": kind, "tags": {**self._tags, "Name": self._name}} for kind in ("instance", "volume")
             ],
             update_default_version=True,
+            tags=pool.tags,
             opts=self._opts(replacement_trigger=pool.shape_key),
         )
 
@@ -160,18 +163,21 @@ class EksPool(pulumi.ComponentResource):
             instance_types=None if block else [pool.machine],
             launch_template={"id": template.id, "version": template.latest_version.apply(str)},
             scaling_config={
-                "desired_size": pool.nodes,
+                "desired_size": pool.nodes if pool.desired_nodes is None else pool.desired_nodes,
                 "min_size": pool.min_nodes,
                 "max_size": pool.max_nodes,
             },
             labels=pool.labels,
             taints=[{"key": t.key, "value": t.value, "effect": EFFECTS[t.effect]} for t in pool.taints],
+            tags=pool.tags,
             update_config={"max_unavailable": 1},
             opts=self._opts(
                 protect=pool.protect,
                 depends_on=after,
                 replacement_trigger=pool.shape_key,
-                # With `scaling: auto` the autoscaler owns the count; the spec only bounds it.
-                ignore_changes=["scalingConfig.desiredSize"] if pool.scaling == "auto" else [],
+                # The autoscaler, or a block's scheduled start, owns the count; the spec only bounds it.
+                ignore_changes=["scalingConfig.desiredSize"]
+                if pool.scaling == "auto" or pool.desired_nodes is not None
+                else [],
             ),
         )

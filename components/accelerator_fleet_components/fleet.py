@@ -59,9 +59,7 @@ class Fleet(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         if self._scope.has("pools"):
             for pool in self._plan.pools_of(site.name):
-                made = EksPool(
-                    pool.name, pool, base.access, provider, {**self._plan.tags, "pool": pool.name}, base.nodes, child
-                )
+                made = EksPool(pool.name, pool, base.access, provider, self._plan.tags, base.nodes, child)
                 self.pools[pool.name] = {
                     "site": site.name,
                     "zone": pool.zone,
