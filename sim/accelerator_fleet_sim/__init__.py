@@ -1,0 +1,1 @@
+"""The embedded datacentre: simulated cloud control planes around real Kubernetes."""

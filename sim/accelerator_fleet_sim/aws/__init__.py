@@ -1,0 +1,1 @@
+"""AWS of the embedded datacentre: rules data, plugin, control plane behaviour."""

@@ -1,0 +1,103 @@
+"""The AWS provider's own settings: region, the one account that exists here, default tags."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from ..core.nearest import nearest
+from ..core.rules import Rules
+from ..core.provider import Config
+from ..core.values import UNKNOWN, Secret, Unknown, has_secret, has_unknown, plain
+from .functions import ACCOUNT, TOKENS
+
+VERSION = "7.51.1"
+
+
+def decoded(news: dict[str, Any]) -> dict[str, Any]:
+    """Settings with their JSON strings read: the SDK sends lists and objects as text."""
+    out = {}
+    for key, value in news.items():
+        if isinstance(value, str) and value[:1] in ("[", "{"):
+            try:
+                value = json.loads(value)
+            except ValueError:
+                pass
+        out[key] = value
+    return out
+
+
+def account_reason(accounts: Any) -> str | None:
+    """Why a provider with these allowed accounts is refused; None when it is this datacentre's."""
+    if isinstance(accounts, Unknown) or accounts == [ACCOUNT]:
+        return None
+    if not accounts:
+        return (
+            f"allowedAccountIds is not set: this is the embedded datacentre, whose only account is {ACCOUNT}; "
+            f'set it to ["{ACCOUNT}"], so that the program can never reach a real account by mistake'
+        )
+    others = ", ".join(str(a) for a in accounts if a != ACCOUNT)
+    return (
+        f"this is the embedded datacentre, whose only account is {ACCOUNT}; account {others} belongs to the real AWS "
+        "provider: use a shell without `fleet env`, with the real provider installed"
+    )
+
+
+class AwsCloud:
+    """AWS for the generic provider."""
+
+    name = "aws"
+    version = VERSION
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.settings = rules.provider
+
+    def check_config(self, news: dict[str, Any], urn: str) -> list[tuple[str, str]]:
+        """(property, reason) of everything wrong."""
+        settings = decoded(news)
+        failures = []
+        for key in settings:
+            if key not in self.settings and key not in ("version", "pluginDownloadURL"):
+                near = nearest(key, self.settings)
+                hint = f"; the nearest is '{near}'" if near else ""
+                failures.append((key, f"could not validate provider configuration: Invalid or unknown key{hint}"))
+        if not self._region(settings):
+            failures.append(("region", "Missing region configuration: set `region` on the provider or aws:region"))
+        reason = account_reason(settings.get("allowedAccountIds"))
+        if reason:
+            failures.append(("allowedAccountIds", reason))
+        return failures
+
+    @staticmethod
+    def _region(settings: dict[str, Any]) -> Any:
+        return settings.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+
+    def configure(self, args: dict[str, Any]) -> Config:
+        """Settings that passed the check."""
+        settings = decoded(args)
+        reason = account_reason(settings.get("allowedAccountIds"))
+        if reason:
+            raise ValueError(reason)
+        region = self._region(settings)
+        if not region:
+            raise ValueError("Missing region configuration: set `region` on the provider or aws:region")
+        if isinstance(region, Unknown):
+            region = ""
+        tags = settings.get("defaultTags") or {}
+        default = {} if isinstance(tags, Unknown) else tags.get("tags") or {}
+        return Config(region, default, {"account": ACCOUNT, "region": region})
+
+    def all_tags(self, config: Config, inputs: dict[str, Any]) -> Any:
+        """Default tags under the resource's own; unknown when one of them is, secret when one of them is."""
+        tags = inputs.get("tags")
+        if has_unknown([tags, config.default_tags]):
+            return UNKNOWN
+        own = plain(tags) if isinstance(plain(tags), dict) else {}
+        merged = {k: v if isinstance(v, str) else json.dumps(v) for k, v in {**config.default_tags, **own}.items()}
+        return Secret(merged) if has_secret(tags) else merged
+
+    def functions(self) -> set[str]:
+        """Functions that are simulated."""
+        return TOKENS

@@ -1,0 +1,100 @@
+"""What the embedded account had before any program: written once, when the datacentre's file is new."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from ..core.rules import Rules
+from ..daemon.store import Resource
+from .behaviour import Behaviour
+from .control import DATA, ControlPlane
+from .scope import CLOUD, Scope, World
+from .services.eks import CLUSTER
+from .services.iam import ATTACHMENT, ROLE
+from .services.vpc import SUBNET, VPC
+
+OWNER = "account"
+
+
+def _trust(service: str) -> str:
+    statement = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+def _put(control: ControlPlane, scope: Scope, token: str, identity: str, inputs: dict[str, Any]) -> Resource:
+    behaviour: Behaviour = control.behaviours[token]
+    region = "" if behaviour.is_global else scope.region
+    resource = Resource(CLOUD, scope.account, region, token, identity, OWNER, inputs=inputs,
+                        created=scope.world.clock.now())  # fmt: skip
+    resource.outputs = behaviour.first_outputs(scope, identity, inputs)
+    behaviour.complete(scope, resource)
+    scope.store.put(resource)
+    return resource
+
+
+def first_content(control: ControlPlane, world: World) -> None:
+    """The existing VPC with its subnets, roles and the reservation."""
+    if world.store.meta("seeded"):
+        return
+    there = world.catalog.account["existing"]
+    scope = Scope(world, world.catalog.account["account"], there["region"])
+    with world.store.transaction():
+        vpc = there["vpc"]
+        tags = {"Name": vpc["name"]}
+        made = {"cidrBlock": vpc["cidr"], "enableDnsSupport": True, "enableDnsHostnames": True, "instanceTenancy": "default",
+                "tags": tags, "tagsAll": tags}  # fmt: skip
+        _put(control, scope, VPC, vpc["id"], made)
+        for subnet in there["subnets"]:
+            name = f"{vpc['name']}-{'public' if subnet['public'] else 'private'}-{subnet['zone'][-1]}"
+            tags = {"Name": name}
+            made = {"vpcId": vpc["id"], "cidrBlock": subnet["cidr"], "availabilityZone": subnet["zone"],
+                    "mapPublicIpOnLaunch": subnet["public"], "tags": tags, "tagsAll": tags}  # fmt: skip
+            _put(control, scope, SUBNET, subnet["id"], made)
+        _roles(control, scope, there["roles"])
+        for row in there["reservations"]:
+            tags = {"Name": row["name"]}
+            made = {"instanceType": row["instanceType"], "availabilityZone": row["zone"], "instanceCount": row["count"],
+                    "instancePlatform": "Linux/UNIX", "instanceMatchCriteria": row["match"], "endDateType": "unlimited",
+                    "tenancy": "default", "tags": tags, "tagsAll": tags}  # fmt: skip
+            _put(control, scope, "aws:ec2/capacityReservation:CapacityReservation", row["id"], made)
+        world.store.set_meta("seeded", True)
+
+
+def _roles(control: ControlPlane, scope: Scope, roles: list[dict[str, str]]) -> None:
+    policies = {"eks.amazonaws.com": ["AmazonEKSClusterPolicy"],
+                "ec2.amazonaws.com": ["AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy",
+                                      "AmazonEC2ContainerRegistryReadOnly"]}  # fmt: skip
+    for role in roles:
+        _put(control, scope, ROLE, role["name"], {
+            "name": role["name"], "assumeRolePolicy": _trust(role["service"]), "path": "/", "tagsAll": {},
+        })  # fmt: skip
+        for policy in policies[role["service"]]:
+            arn = f"arn:aws:iam::aws:policy/{policy}"
+            _put(control, scope, ATTACHMENT, f"{role['name']}/{arn}", {"role": role["name"], "policyArn": arn})
+
+
+def existing_cluster(control: ControlPlane, world: World) -> dict[str, Any]:
+    """`fleet sim seed existing`: the cluster that was "there already"; waits until it runs."""
+    there = world.catalog.account["existing"]
+    account, region, wanted = world.catalog.account["account"], there["region"], there["cluster_on_request"]
+    found = world.store.get(CLOUD, account, region, CLUSTER, wanted["name"])
+    if found is None:
+        subnets = [s["id"] for s in there["subnets"] if not s["public"]]
+        inputs = {"name": wanted["name"], "version": wanted["version"], "vpcConfig": {"subnetIds": subnets},
+                  "roleArn": f"arn:aws:iam::{account}:role/{wanted['role']}", "bootstrapSelfManagedAddons": True,
+                  "accessConfig": {"authenticationMode": "API_AND_CONFIG_MAP"}, "tagsAll": {}}  # fmt: skip
+        control.create({"type": CLUSTER, "inputs": inputs, "account": account, "region": region})
+    while True:
+        found = world.store.get(CLOUD, account, region, CLUSTER, wanted["name"])
+        if found is None or found.state not in ("creating", "active"):
+            raise RuntimeError(f"cluster {wanted['name']} did not start")
+        if found.state == "active":
+            found.owner = OWNER
+            world.store.put(found)
+            return {"name": found.id, "endpoint": found.outputs["endpoint"], "vpc": there["vpc"]["id"]}
+        time.sleep(0.2)
+
+
+__all__ = ["DATA", "Rules", "existing_cluster", "first_content"]

@@ -1,0 +1,1 @@
+"""Resource types with behaviour of their own, one file a subject."""

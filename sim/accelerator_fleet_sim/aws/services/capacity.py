@@ -1,0 +1,60 @@
+"""Capacity reservations and capacity blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...daemon.store import Resource
+from ..behaviour import Behaviour
+from ..errors import AwsError
+from ..launch import INSTANCE, Launch, refusal
+from ..scope import Scope
+
+
+class CapacityReservation(Behaviour):
+    """An on-demand reservation: takes stock and quota when it is made."""
+
+    def validate(self, scope: Scope, inputs: dict[str, Any]) -> None:
+        machine, zone, count = inputs["instanceType"], inputs["availabilityZone"], int(inputs["instanceCount"])
+        if machine not in scope.catalog.machines:
+            raise AwsError("InvalidParameterValue", f"Value ({machine}) for parameter instanceType is invalid.")
+        if zone not in scope.catalog.zones(scope.region):
+            raise AwsError("InvalidParameterValue", f"Invalid availability zone: [{zone}]")
+        if count < 1:
+            raise AwsError("InvalidParameterValue", f"Invalid value for instanceCount: {count}")
+        if inputs.get("endDateType") == "limited" and not inputs.get("endDate"):
+            raise AwsError("InvalidParameterValue", "EndDate is required when EndDateType is limited")
+        able, error = refusal(scope, Launch(machine, "reservation"), zone, count)
+        if able < count and error is not None:
+            raise error
+
+    def validate_update(self, scope: Scope, resource: Resource, inputs: dict[str, Any]) -> None:
+        more = int(inputs["instanceCount"]) - int(resource.outputs["instanceCount"])
+        if more > 0:
+            launch = Launch(resource.outputs["instanceType"], "reservation")
+            able, error = refusal(scope, launch, resource.outputs["availabilityZone"], more)
+            if able < more and error is not None:
+                raise error
+        used = sum(1 for i in scope.all(INSTANCE) if i.hidden.get("reservation") == resource.id)
+        if int(inputs["instanceCount"]) < used:
+            raise AwsError("InvalidParameterValue", f"{used} instances run in capacity reservation {resource.id}; it cannot "
+                           f"become smaller ({inputs['instanceCount']})")  # fmt: skip
+
+
+class CapacityBlockReservation(Behaviour):
+    """A purchase: deleting the resource does not give it back."""
+
+    def validate(self, scope: Scope, inputs: dict[str, Any]) -> None:
+        offerings = scope.catalog.account["capacity_block_offerings"]
+        if inputs["capacityBlockOfferingId"] not in offerings:
+            raise AwsError(
+                "InvalidParameterValue", f"The capacity block offering '{inputs['capacityBlockOfferingId']}' does not exist"
+            )
+
+    def complete(self, scope: Scope, resource: Resource) -> None:
+        offer = scope.catalog.account["capacity_block_offerings"][resource.inputs["capacityBlockOfferingId"]]
+        now = scope.world.clock.now()
+        resource.outputs |= {
+            "instanceType": offer["instanceType"], "availabilityZone": offer["zone"], "instanceCount": offer["count"],
+            "createdDate": scope.iso(now), "startDate": scope.iso(now), "endDate": scope.iso(now + 3600 * offer["hours"]),
+        }  # fmt: skip

@@ -1,0 +1,134 @@
+"""What EKS refuses about a node group before it launches anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import AwsError
+from ..launch import check_template, reservation_named
+from ..scope import Scope
+from .eks import invalid
+
+RESERVED = ("kubernetes.io", "k8s.io", "eks.amazonaws.com")
+# docs.aws.amazon.com/eks/latest/userguide/launch-templates.html: what a template for EKS must not hold
+NOT_IN_TEMPLATE = {
+    "iamInstanceProfile": "IAM instance profile",
+    "instanceInitiatedShutdownBehavior": "instance-initiated shutdown behavior",
+    "hibernationOptions": "hibernation options",
+}
+
+
+def check_scaling(scope: Scope, scaling: dict[str, Any]) -> None:
+    """minimum <= desired <= maximum, and the quota of nodes."""
+    low, wanted, high = int(scaling["minSize"]), int(scaling["desiredSize"]), int(scaling["maxSize"])
+    if low > wanted:
+        raise invalid(f"Minimum capacity {low} can't be greater than desired size {wanted}")
+    if wanted > high:
+        raise invalid(f"desired capacity {wanted} can't be greater than max size {high}")
+    limit = scope.catalog.account["quotas"]["nodes_per_node_group"]["value"]
+    if high > limit:
+        raise AwsError("ResourceLimitExceededException", f"max size {high} exceeds the limit of {limit} nodes per node group")
+
+
+def check_labels(inputs: dict[str, Any]) -> None:
+    """Prefixes that belong to Kubernetes and to EKS; taints once each."""
+    for key in inputs.get("labels") or {}:
+        prefix = key.partition("/")[0] if "/" in key else ""
+        if any(prefix == r or prefix.endswith("." + r) for r in RESERVED):
+            raise invalid(f"Label cannot contain reserved prefixes [kubernetes.io/, k8s.io/, eks.amazonaws.com/]: {key}")
+    seen = set()
+    for taint in inputs.get("taints") or []:
+        mark = (taint["key"], taint["effect"])
+        if mark in seen:
+            raise invalid(f"Duplicate taint {taint['key']} with effect {taint['effect']}")
+        seen.add(mark)
+
+
+def check_template_content(scope: Scope, inputs: dict[str, Any], content: dict[str, Any]) -> None:
+    """What EKS refuses in or beside a launch template."""
+    if not inputs.get("launchTemplate"):
+        return
+    if content.get("instanceType") and inputs.get("instanceTypes"):
+        raise invalid("Instance type cannot be specified in both the launch template and the node group")
+    if inputs.get("diskSize"):
+        raise invalid("Disk size must be specified within the launch template.")
+    if content.get("imageId") and inputs.get("amiType") not in (None, "CUSTOM"):
+        raise invalid(
+            "You cannot specify an AMI Type other than CUSTOM, when specifying an image id in your launch template."
+        )
+    if inputs.get("amiType") == "CUSTOM" and not content.get("imageId"):
+        raise invalid("You must specify an image id in your launch template with the AMI type CUSTOM.")
+    for key, words in NOT_IN_TEMPLATE.items():
+        if content.get(key):
+            raise AwsError("InvalidRequestException", f"Launch template must not contain {words}.")
+    for block in content.get("networkInterfaces") or []:
+        if block.get("subnetId"):
+            raise AwsError("InvalidRequestException", "Launch template must not contain a subnet.")
+        if block.get("networkInterfaceId"):
+            raise AwsError("InvalidRequestException", "Launch template must not contain a network interface id.")
+    market = (content.get("instanceMarketOptions") or {}).get("marketType")
+    block_wanted = inputs.get("capacityType") == "CAPACITY_BLOCK"
+    if market == "spot":
+        raise AwsError("InvalidRequestException", "Spot requests belong to the node group's capacity type, not to the "
+                       "launch template.")  # fmt: skip
+    if (market == "capacity-block") != block_wanted:
+        raise AwsError("InvalidRequestException", "The capacity type CAPACITY_BLOCK and the launch template's market type "
+                       "capacity-block need each other.")  # fmt: skip
+    target = (content.get("capacityReservationSpecification") or {}).get("capacityReservationTarget") or {}
+    if target.get("capacityReservationId"):
+        try:
+            reservation_named(scope, target["capacityReservationId"])
+        except AwsError as error:
+            raise AwsError("InvalidRequestException", error.message) from error
+    elif block_wanted:
+        raise AwsError("InvalidRequestException", "A capacity block needs its reservation id in the launch template.")
+
+
+def check_machines(scope: Scope, inputs: dict[str, Any], content: dict[str, Any]) -> None:
+    """Instance types exist, fit the AMI type, and RunInstances takes the template for them."""
+    machines = inputs.get("instanceTypes") or [content.get("instanceType") or "t3.medium"]
+    unknown = [m for m in machines if m not in scope.catalog.machines]
+    if unknown:
+        raise invalid(f"The following supplied instance types do not exist: [{', '.join(unknown)}]")
+    if len(machines) > 1 and (inputs.get("capacityType") == "CAPACITY_BLOCK"):
+        raise invalid("A capacity block has one instance type")
+    ami = inputs.get("amiType") or default_ami(scope, content, inputs.get("instanceTypes") or [])
+    for machine in machines:
+        _check_ami(scope, machine, ami)
+        try:
+            check_template(scope, machine, content)
+        except AwsError as error:
+            raise AwsError(
+                "InvalidRequestException", f"You must use a valid fully-formed launch template. {error.message}"
+            ) from error
+
+
+def _check_ami(scope: Scope, machine: str, ami: str) -> None:
+    if ami == "CUSTOM":
+        return
+    figures = scope.catalog.machines[machine]
+    arm = "ARM" in ami
+    kind = (figures.get("accelerator") or {}).get("k8s_resource")
+    nvidia = "NVIDIA" in ami or ami == "AL2_x86_64_GPU"
+    neuron = "NEURON" in ami or ami == "AL2_x86_64_GPU"
+    wrong = (
+        arm != (figures["arch"] == "arm64")
+        or (kind == "nvidia.com/gpu" and not nvidia)
+        or (kind == "aws.amazon.com/neuron" and not neuron)
+        or (kind is None and (nvidia or neuron))
+    )
+    if wrong:
+        raise invalid(f"[{machine}] is not a valid instance type for requested amiType {ami}")
+
+
+def default_ami(scope: Scope, content: dict[str, Any], machines: list[str]) -> str:
+    """The AMI type that EKS takes when none is given."""
+    if content.get("imageId"):
+        return "CUSTOM"
+    machine = (machines or [content.get("instanceType") or "t3.medium"])[0]
+    figures = scope.catalog.machines.get(machine, {})
+    kind = (figures.get("accelerator") or {}).get("k8s_resource")
+    arch = "ARM_64" if figures.get("arch") == "arm64" else "x86_64"
+    if kind == "nvidia.com/gpu":
+        return f"AL2023_{arch}_NVIDIA"
+    return "AL2023_x86_64_NEURON" if kind == "aws.amazon.com/neuron" else f"AL2023_{arch}_STANDARD"

@@ -1,0 +1,255 @@
+"""EKS managed node groups: what CreateNodegroup refuses, and the instances behind each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...core.values import plain
+from ...daemon.store import Resource
+from ..behaviour import Behaviour
+from ..errors import AwsError, Unhealthy
+from ..launch import INSTANCE, Launch, launch_instances, reservation_named, terminate
+from ..nodes import node_spec
+from ..scope import Scope
+from .eks import CLUSTER, active_cluster, check_role, invalid
+from .groupchecks import check_labels, check_machines, check_scaling, check_template_content, default_ami
+from .iam import attached, role_of
+from .templates import PLACEMENT, resolve
+from .vpc import SUBNET
+
+NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
+AUTOSCALING = "aws:autoscaling/group:Group"
+NODE_POLICIES = ("/AmazonEKSWorkerNodePolicy", "/AmazonEKSWorkerNodeMinimalPolicy")
+
+
+class NodeGroup(Behaviour):
+    """A managed node group."""
+
+    # -- create -----------------------------------------------------------------------------------------------------
+    def validate(self, scope: Scope, inputs: dict[str, Any]) -> None:
+        cluster = active_cluster(scope, inputs["clusterName"])
+        quotas = scope.catalog.account["quotas"]
+        if len(scope.all(NODE_GROUP, clusterName=cluster.id)) >= quotas["node_groups_per_cluster"]["value"]:
+            raise AwsError("ResourceLimitExceededException", "The maximum number of node groups has been reached.")
+        check_role(scope, inputs["nodeRoleArn"], "ec2.amazonaws.com", "nodeRole")
+        self._check_subnets(scope, inputs, cluster)
+        check_scaling(scope, inputs["scalingConfig"])
+        check_labels(inputs)
+        content = self._content(scope, inputs)
+        check_template_content(scope, inputs, content)
+        check_machines(scope, inputs, content)
+        self._check_version(scope, inputs, cluster)
+
+    def _content(self, scope: Scope, inputs: dict[str, Any]) -> dict[str, Any]:
+        wanted = inputs.get("launchTemplate")
+        if not wanted:
+            return {}
+        try:
+            return resolve(scope, wanted)[2]
+        except AwsError as error:
+            raise AwsError("InvalidRequestException", error.message) from error
+
+    @staticmethod
+    def _check_subnets(scope: Scope, inputs: dict[str, Any], cluster: Resource) -> None:
+        vpc = cluster.outputs["vpcConfig"]["vpcId"]
+        for identity in inputs["subnetIds"]:
+            subnet = scope.find(SUBNET, identity)
+            if subnet is not None and subnet.outputs["vpcId"] != vpc:
+                raise invalid(f"Subnet {identity} is not in the VPC of the cluster ({vpc})")
+
+    @staticmethod
+    def _check_version(scope: Scope, inputs: dict[str, Any], cluster: Resource) -> None:
+        version = str(inputs.get("version") or cluster.outputs["version"])
+        control = cluster.outputs["version"]
+        supported = scope.catalog.account["kubernetes"]["versions"]
+        skew = int(control.split(".")[1]) - int(version.split(".")[1]) if version in supported else -1
+        if not 0 <= skew <= 3:
+            raise invalid(f"Requested Nodegroup version {version} is not supported by the cluster's version {control}")
+
+    def complete(self, scope: Scope, resource: Resource) -> None:
+        inputs = resource.inputs
+        content = self._content(scope, inputs)
+        cluster = active_cluster(scope, inputs["clusterName"])
+        version = str(inputs.get("version") or cluster.outputs["version"])
+        name = inputs.get("nodeGroupName") or f"{inputs.get('nodeGroupNamePrefix', '')}{scope.uuid().replace('-', '')[:26]}"
+        resource.id = f"{cluster.id}:{name}"
+        identity = scope.uuid()
+        machines = inputs.get("instanceTypes") or ([] if content.get("instanceType") else ["t3.medium"])
+        resource.outputs |= {
+            "nodeGroupName": name, "version": version, "status": "CREATING", "instanceTypes": machines,
+            "amiType": inputs.get("amiType") or default_ami(scope, content, machines),
+            "capacityType": inputs.get("capacityType") or "ON_DEMAND",
+            "diskSize": inputs.get("diskSize") or (0 if content else 20),
+            "releaseVersion": inputs.get("releaseVersion") or self._release(scope, version),
+            "updateConfig": inputs.get("updateConfig") or {"maxUnavailable": 1},
+            "arn": scope.arn("eks", f"nodegroup/{cluster.id}/{name}/{identity}"),
+        }  # fmt: skip
+        resource.hidden |= {"asg": f"eks-{name}-{identity}", "image": scope.identity("ami"), "cluster": cluster.id,
+                            "cloud_provider": scope.uuid().replace("-", ""), "issues": []}  # fmt: skip
+        self._note_template(scope, resource)
+
+    @staticmethod
+    def _release(scope: Scope, version: str) -> str:
+        kubernetes = scope.catalog.account["kubernetes"]
+        return f"{kubernetes['release'][version]}-{kubernetes['release_date']}"
+
+    @staticmethod
+    def _note_template(scope: Scope, resource: Resource) -> None:
+        wanted = resource.outputs.get("launchTemplate")
+        if wanted:
+            found, version, content = resolve(scope, wanted)
+            resource.outputs["launchTemplate"] = {"id": found.id, "name": found.outputs["name"], "version": version}
+            resource.hidden["content"] = plain(content)
+        else:
+            resource.hidden["content"] = {}
+
+    def settle(self, scope: Scope, resource: Resource) -> None:
+        with scope.store.transaction():
+            role = role_of(scope, resource.inputs["nodeRoleArn"])
+            if role is None or not any(p.endswith(NODE_POLICIES) for p in attached(scope, role)):
+                self._fail(resource, "NodeCreationFailure", "Instances failed to join the kubernetes cluster")
+            if AUTOSCALING and not resource.outputs.get("resources"):
+                scope.new(AUTOSCALING, resource.hidden["asg"], self.owner(scope, resource), {"name": resource.hidden["asg"]})
+                resource.outputs["resources"] = [
+                    {"autoscalingGroups": [{"name": resource.hidden["asg"]}], "remoteAccessSecurityGroupId": ""}
+                ]
+            error = self.scale(scope, resource)
+            scope.store.put(resource)
+        self.push(scope, resource)
+        if error is not None:
+            resource.outputs["status"] = "CREATE_FAILED"
+            self._fail(resource, "AsgInstanceLaunchFailures", _launch_text(resource, error))
+        resource.outputs["status"] = "ACTIVE"
+
+    def _fail(self, resource: Resource, code: str, message: str) -> None:
+        resource.outputs["status"] = "CREATE_FAILED"
+        resource.hidden["issues"] = [{"code": code, "message": message}]
+        raise Unhealthy(
+            "CREATE_FAILED", code,
+            f"unexpected state 'CREATE_FAILED', wanted target 'ACTIVE'. last error: {resource.hidden['asg']}: {code}: "
+            f"{message}",
+        )  # fmt: skip
+
+    # -- instances --------------------------------------------------------------------------------------------------
+    def owner(self, scope: Scope, resource: Resource) -> str:
+        """Who owns the group's instances."""
+        return f"nodegroup:{scope.region}/{resource.id}"
+
+    def instances(self, scope: Scope, resource: Resource) -> list[Resource]:
+        """The group's instances."""
+        owner = self.owner(scope, resource)
+        return [i for i in scope.all(INSTANCE) if i.owner == owner]
+
+    def scale(self, scope: Scope, resource: Resource) -> AwsError | None:
+        """Make the number of instances what is desired; why there are fewer, if there are."""
+        desired = int(resource.outputs["scalingConfig"]["desiredSize"])
+        have = self.instances(scope, resource)
+        for instance in have[desired:]:
+            terminate(scope, instance)
+        missing = desired - len(have)
+        if missing <= 0:
+            return None
+        subnets = [s for i in resource.outputs["subnetIds"] if (s := scope.find(SUBNET, i)) is not None]
+        subnets.sort(key=lambda s: sum(1 for i in have if i.outputs["subnetId"] == s.id))
+        shares = [missing // len(subnets) + (1 if n < missing % len(subnets) else 0) for n in range(len(subnets))]
+        failed: AwsError | None = None
+        for subnet, share in zip(subnets, shares, strict=True):
+            if share == 0:
+                continue
+            for launch in self._launches(scope, resource):
+                made, error = launch_instances(scope, launch, subnet, share)
+                share -= len(made)
+                if share == 0:
+                    break
+                failed = failed or error
+        return failed if len(self.instances(scope, resource)) < desired else None
+
+    def _launches(self, scope: Scope, resource: Resource) -> list[Launch]:
+        """What to launch, one entry an instance type in order of preference."""
+        content = resource.hidden["content"]
+        placement = (content.get("placement") or {}).get("groupName")
+        if placement and scope.find(PLACEMENT, placement) is None:
+            raise AwsError("InvalidPlacementGroup.Unknown", f"The Placement Group '{placement}' is unknown.")
+        target = (content.get("capacityReservationSpecification") or {}).get("capacityReservationTarget") or {}
+        market = {"SPOT": "spot", "CAPACITY_BLOCK": "capacity-block"}.get(resource.outputs["capacityType"], "on-demand")
+        cluster = scope.find(CLUSTER, resource.hidden["cluster"])
+        group = cluster.outputs["vpcConfig"]["clusterSecurityGroupId"] if cluster else ""
+        blocks = content.get("networkInterfaces") or []
+        groups = content.get("vpcSecurityGroupIds") or [g for b in blocks for g in b.get("securityGroups") or []]
+        template = resource.outputs.get("launchTemplate") or {}
+        return [
+            Launch(machine, self.owner(scope, resource), market, target.get("capacityReservationId"), placement,
+                   tuple(dict.fromkeys(groups)) or (group,), template.get("version", ""), template.get("id", ""))
+            for machine in resource.outputs["instanceTypes"] or [content["instanceType"]]
+        ]  # fmt: skip
+
+    def push(self, scope: Scope, resource: Resource) -> None:
+        """Make the cluster's nodes equal to the group's instances."""
+        cluster = scope.find(CLUSTER, resource.hidden["cluster"])
+        if cluster is None:
+            return
+        specs = [node_spec(scope, resource, i, resource.hidden["content"]) for i in self.instances(scope, resource)]
+        scope.world.clusters.set_nodes(cluster.hidden["runtime"], resource.outputs["nodeGroupName"], specs)
+
+    # -- update -----------------------------------------------------------------------------------------------------
+    def validate_update(self, scope: Scope, resource: Resource, inputs: dict[str, Any]) -> None:
+        cluster = active_cluster(scope, inputs["clusterName"])
+        check_scaling(scope, inputs["scalingConfig"])
+        check_labels(inputs)
+        merged = {**resource.outputs, **inputs}
+        content = self._content(scope, inputs)
+        check_template_content(scope, inputs, content)
+        check_machines(scope, {**merged, "instanceTypes": inputs.get("instanceTypes")}, content)
+        self._check_version(scope, inputs, cluster)
+
+    def updated(self, scope: Scope, resource: Resource, before: dict[str, Any]) -> None:
+        self._note_template(scope, resource)
+        out = resource.outputs
+        if out["version"] != before["version"] and out.get("releaseVersion") == before.get("releaseVersion"):
+            out["releaseVersion"] = self._release(scope, out["version"])
+        watched = ("launchTemplate", "version", "releaseVersion")
+        resource.hidden["roll"] = any(out.get(k) != before.get(k) for k in watched)
+
+    def seconds(self, scope: Scope, kind: str, resource: Resource, before: dict[str, Any] | None = None) -> float:
+        if kind != "update" or before is None:
+            return super().seconds(scope, kind, resource, before)
+        if resource.hidden.get("roll"):
+            return scope.catalog.seconds("node_group_roll")
+        out = resource.outputs
+        if out["scalingConfig"] != before["scalingConfig"]:
+            return scope.catalog.seconds("node_group_scale")
+        config = any(out.get(k) != before.get(k) for k in ("labels", "taints", "updateConfig"))
+        return scope.catalog.seconds("node_group_config" if config else "default")
+
+    def settle_update(self, scope: Scope, resource: Resource) -> None:
+        with scope.store.transaction():
+            if resource.hidden.pop("roll", False):
+                resource.hidden["image"] = scope.identity("ami")
+                for instance in self.instances(scope, resource):
+                    terminate(scope, instance)
+            error = self.scale(scope, resource)
+            resource.outputs["status"] = "DEGRADED" if error else "ACTIVE"
+            resource.hidden["issues"] = (
+                [{"code": "AsgInstanceLaunchFailures", "message": _launch_text(resource, error)}] if error else []
+            )
+            scope.store.put(resource)
+        self.push(scope, resource)
+
+    # -- delete -----------------------------------------------------------------------------------------------------
+    def deleted(self, scope: Scope, resource: Resource) -> None:
+        cluster = scope.find(CLUSTER, resource.hidden["cluster"])
+        if cluster is not None:
+            scope.world.clusters.set_nodes(cluster.hidden["runtime"], resource.outputs["nodeGroupName"], [])
+        with scope.store.transaction():
+            for instance in self.instances(scope, resource):
+                terminate(scope, instance)
+            for made in scope.owned(self.owner(scope, resource)):
+                scope.store.remove(made)
+
+
+def _launch_text(resource: Resource, error: AwsError) -> str:
+    kind = "Spot" if resource.outputs["capacityType"] == "SPOT" else "On-Demand"
+    return f"Could not launch {kind} Instances. {error.code} - {error.message} Launching EC2 instance failed."
+
+
+__all__ = ["NODE_GROUP", "NodeGroup", "reservation_named"]

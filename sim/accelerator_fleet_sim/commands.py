@@ -1,0 +1,95 @@
+"""`fleet sim start|status|stop|reset|seed`: the embedded datacentre's own commands."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def register(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add `sim` to the `fleet` command."""
+    parser = subparsers.add_parser("sim", help="the embedded datacentre: start, status, stop, reset, seed")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    start = verbs.add_parser("start", help="start it in the background; nothing happens when it runs")
+    start.add_argument("--speed", type=float, help="simulated seconds in a real one (default 60)")
+    start.add_argument("--without-control-planes", action="store_true", help=argparse.SUPPRESS)
+    status = verbs.add_parser("status", help="what is in it, what runs, how much memory")
+    status.add_argument("--json", action="store_true")
+    verbs.add_parser("stop", help="end every process of it; what is in it stays")
+    verbs.add_parser("reset", help="stop it and forget everything that is in it")
+    seed = verbs.add_parser("seed", help="put something there that no program made")
+    seed.add_argument("what", choices=["existing"], help="existing: the EKS cluster 'legacy' in the existing VPC")
+    clock = verbs.add_parser("clock", help="change how fast simulated time passes")
+    clock.add_argument("--speed", type=float, required=True)
+    parser.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out one verb; the exit status."""
+    from accelerator_fleet.errors import FleetError
+
+    from . import lifecycle
+    from .client import Client, CloudError, NotRunning
+    from .paths import sim_folder
+
+    folder = sim_folder()
+    client = Client(folder)
+    try:
+        if args.verb == "start":
+            return _start(folder, args)
+        if args.verb == "stop":
+            ended = lifecycle.stop(folder)
+            print(f"stopped: {ended} processes ended" if ended else "nothing ran")
+        elif args.verb == "reset":
+            lifecycle.reset(folder)
+            print(f"{folder} is empty")
+        elif args.verb == "seed":
+            made = client.post(f"/seed/{args.what}", timeout=600)
+            print(f"cluster {made['name']} at {made['endpoint']} in {made['vpc']}")
+        elif args.verb == "clock":
+            print(f"speed {client.post('/clock', {'speed': args.speed})['speed']:g}")
+        else:
+            _status(client, args.json)
+    except (NotRunning, CloudError, lifecycle.StartFailed) as error:
+        raise FleetError("fleet sim", str(error)) from error
+    return 0
+
+
+def _start(folder: Path, args: argparse.Namespace) -> int:
+    from . import lifecycle
+
+    begun, status = lifecycle.start(folder, args.speed, not args.without_control_planes)
+    word = "started" if begun else "runs"
+    print(f"embedded datacentre {word}: pid {status['pid']}, account {status['account']}, speed {status['speed']:g}, {folder}")
+    if not begun and args.speed and args.speed != status["speed"]:
+        print(f"its speed stays {status['speed']:g}; change it with: fleet sim clock --speed {args.speed:g}", file=sys.stderr)
+    return 0
+
+
+def _status(client: Any, as_json: bool) -> None:
+    status = client.get("/status")
+    if as_json:
+        print(json.dumps(status, indent=2))
+        return
+    print(f"account {status['account']} · pid {status['pid']} · {status['memory_mib']} MiB · speed {status['speed']:g} · "
+          f"simulated time {status['time']} · {status['operations']} operations running")  # fmt: skip
+    rows = [(r["type"], r["owner"], str(r["count"])) for r in status["resources"]]
+    _table(("resources", "made by", "count"), rows)
+    clusters = [
+        (c["name"], c.get("endpoint", ""), c.get("state", ""), f"{c.get('rss', 0) / 2**20:.0f} MiB")
+        for c in status["clusters"]
+    ]
+    if clusters:
+        print()
+        _table(("control planes", "endpoint", "state", "memory"), clusters)
+    total = status["memory_mib"] + sum(c.get("rss", 0) for c in status["clusters"]) / 2**20
+    print(f"\nmemory in all: {total:.0f} MiB")
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
+    for row in [head, *rows]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -1,0 +1,1 @@
+"""What every simulated provider shares: values, rules, check, diff, plan and the gRPC servicer."""

@@ -1,0 +1,161 @@
+"""What a resource will be: planned state of a create and of an update, known where the real provider knows it.
+
+The provider copies inputs, keeps what the cloud filled in, and leaves unknown what only the cloud can say.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .rules import TypeRules
+from .values import UNKNOWN, Unknown, get_path, plain
+
+EMPTY: tuple[Any, ...] = (None, "", 0, False)
+
+
+def is_empty(value: Any) -> bool:
+    """Whether Terraform's SDK takes the value as absent."""
+    return value is None or value == [] or value == {} or (not isinstance(value, Unknown) and value in EMPTY)
+
+
+def planned_create(rules: TypeRules, inputs: dict[str, Any], region: str) -> dict[str, Any]:
+    """The outputs of a create as a preview shows them; secret marks stay."""
+    out = {k: v for k, v in inputs.items() if not k.startswith("__")}
+    for name in rules.outputs:
+        if name in out:
+            continue
+        shape = rules.inputs.get(name)
+        if name == "region":
+            out[name] = region
+        elif shape is None or shape.get("computed"):
+            out[name] = UNKNOWN
+    return out
+
+
+def same(rules: TypeRules, path: str, a: Any, b: Any) -> bool:
+    """Whether two values mean the same to the provider: JSON documents, sets, "1" and 1, absent and empty."""
+    a, b = plain(a), plain(b)
+    if isinstance(a, Unknown) or isinstance(b, Unknown):
+        return False
+    if is_empty(a) and is_empty(b):
+        return True
+    if path in rules.documents:
+        return _same_document(a, b)
+    if isinstance(a, list) and isinstance(b, list):
+        if len(a) != len(b):
+            return False
+        if path in rules.sets:
+            return _same_set(rules, path, a, b)
+        return all(same(rules, path, x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return all(same(rules, f"{path}.{k}", a.get(k), b.get(k)) for k in a.keys() | b.keys())
+    if isinstance(a, bool) or isinstance(b, bool):
+        return str(a).lower() == str(b).lower()
+    return type(a) is type(b) and a == b or str(a) == str(b)
+
+
+def _same_document(a: Any, b: Any) -> bool:
+    try:
+        return bool(json.loads(a) == json.loads(b))
+    except (TypeError, ValueError):
+        return bool(a == b)
+
+
+def _same_set(rules: TypeRules, path: str, a: list[Any], b: list[Any]) -> bool:
+    rest = list(b)
+    for x in a:
+        for i, y in enumerate(rest):
+            if same(rules, path, x, y):
+                del rest[i]
+                break
+        else:
+            return False
+    return True
+
+
+def planned_update(
+    rules: TypeRules, old: dict[str, Any], old_inputs: dict[str, Any], news: dict[str, Any], region: str
+) -> dict[str, Any]:
+    """The state after an update with these inputs: old state where nothing was asked for."""
+    planned = dict(old)
+    for name, shape in rules.inputs.items():
+        if name == "region":
+            planned[name] = news.get("region") or region
+            continue
+        planned[name] = _merge(rules, name, shape, old.get(name), old_inputs.get(name), news.get(name))
+    if "tagsAll" in rules.outputs and "tagsAll" in news:
+        planned["tagsAll"] = news["tagsAll"] if not is_empty(news["tagsAll"]) else (old.get("tagsAll") or {})
+        if is_empty(news["tagsAll"]) and old.get("tagsAll"):
+            planned["tagsAll"] = {}
+    for mark in rules.lists("unknown_on_change"):
+        if _changed_beyond(rules, mark["unless_only"], old, planned) and (
+            "when_true" not in mark or get_path(planned, mark["when_true"]) is True
+        ):
+            planned[mark["output"]] = UNKNOWN
+    return {k: v for k, v in planned.items() if v is not None}
+
+
+def _changed_beyond(rules: TypeRules, ignored: list[str], old: dict[str, Any], planned: dict[str, Any]) -> bool:
+    return any(not same(rules, n, old.get(n), planned.get(n)) for n in rules.inputs if n not in ignored)
+
+
+def _merge(rules: TypeRules, path: str, shape: dict[str, Any], old: Any, old_input: Any, new: Any) -> Any:
+    """The planned value of one input property."""
+    if new is None:
+        if shape.get("computed"):
+            return old
+        nested = "." in path
+        if nested and old_input is None:
+            return old  # filled in by the cloud; the SDK does not say which nested properties are
+        if not nested and old_input is None and (is_empty(old) or path not in rules.inputs):
+            return old
+        return old if is_empty(old) else None
+    if isinstance(new, Unknown) or same(rules, path, old, new):
+        return new if isinstance(new, Unknown) else old if old is not None else new
+    kind = shape["type"]
+    if kind == "object" and isinstance(new, dict) and isinstance(old, dict):
+        return _merge_object(rules, path, shape, old, old_input, new)
+    if kind == "list" and isinstance(new, list) and isinstance(old, list):
+        return _merge_list(rules, path, shape, old, old_input, new)
+    return new
+
+
+def _merge_object(
+    rules: TypeRules, path: str, shape: dict[str, Any], old: dict[str, Any], old_input: Any, new: dict[str, Any]
+) -> dict[str, Any]:
+    before = old_input if isinstance(old_input, dict) else {}
+    merged = dict(old)
+    for key, inner in shape["properties"].items():
+        merged[key] = _merge(rules, f"{path}.{key}", inner, old.get(key), before.get(key), new.get(key))
+    return {k: v for k, v in merged.items() if v is not None}
+
+
+def _merge_list(
+    rules: TypeRules, path: str, shape: dict[str, Any], old: list[Any], old_input: Any, new: list[Any]
+) -> list[Any]:
+    items = shape["items"]
+    if items["type"] != "object":
+        return new
+    before = old_input if isinstance(old_input, list) else []
+    if path in rules.sets:
+        return [_set_element(rules, path, items, old, element) for element in new]
+    merged = []
+    for i, element in enumerate(new):
+        was = old[i] if i < len(old) else None
+        was_input = before[i] if i < len(before) else None
+        merged.append(
+            _merge_object(rules, path, items, was, was_input, element)
+            if isinstance(was, dict) and isinstance(element, dict)
+            else element
+        )
+    return merged
+
+
+def _set_element(rules: TypeRules, path: str, items: dict[str, Any], old: list[Any], element: Any) -> Any:
+    """The old element that the new one asks for (equal in all that it names), else the new one."""
+    if isinstance(element, dict):
+        for was in old:
+            if isinstance(was, dict) and all(same(rules, f"{path}.{k}", was.get(k), v) for k, v in element.items()):
+                return was
+    return element

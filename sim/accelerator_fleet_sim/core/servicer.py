@@ -1,0 +1,254 @@
+"""A Pulumi resource provider over a simulated cloud: Check and Diff from rules, everything else from the daemon."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import grpc
+
+from ..client import Client, CloudError, NotRunning
+from . import protos
+from .check import check
+from .diff import Refused, UnknownRule, diff
+from .inputs import Namer, checked_inputs, read_inputs
+from .naming import Autonaming
+from .plan import planned_create
+from .provider import Cloud, Config
+from .rules import TypeRules
+from .values import UNKNOWN, from_struct, has_unknown, mark_secrets, plain, to_struct
+
+pb, pb_grpc, plugin_pb = protos.load()
+KINDS = {"add": 0, "delete": 2, "update": 4}  # PropertyDiff.Kind; the value above each replaces
+
+
+class Servicer(pb_grpc.ResourceProviderServicer):  # type: ignore[misc]
+    """The gRPC service of one plugin process."""
+
+    def __init__(self, cloud: Cloud, client: Client) -> None:
+        self.cloud, self.client = cloud, client
+        self.config = Config()
+        self.cancelled = threading.Event()
+
+    # -- the plugin itself ------------------------------------------------------------------------------------------
+    def Handshake(self, request: Any, context: Any) -> Any:
+        return pb.ProviderHandshakeResponse(
+            accept_secrets=True, accept_resources=False, accept_outputs=False, supports_autonaming_configuration=True
+        )
+
+    def Attach(self, request: Any, context: Any) -> Any:
+        return _empty()
+
+    def Cancel(self, request: Any, context: Any) -> Any:
+        self.cancelled.set()
+        return _empty()
+
+    def GetPluginInfo(self, request: Any, context: Any) -> Any:
+        return plugin_pb.PluginInfo(version=self.cloud.version)
+
+    def GetSchema(self, request: Any, context: Any) -> Any:
+        return pb.GetSchemaResponse(schema=f'{{"name": "{self.cloud.name}", "version": "{self.cloud.version}"}}')
+
+    def CheckConfig(self, request: Any, context: Any) -> Any:
+        news = from_struct(request.news)
+        failures = self.cloud.check_config(plain(news), request.urn)
+        response = pb.CheckResponse(failures=[pb.CheckFailure(property=p, reason=r) for p, r in failures])
+        to_struct(news, response.inputs)
+        return response
+
+    def DiffConfig(self, request: Any, context: Any) -> Any:
+        old, new = from_struct(request.old_inputs or request.olds), from_struct(request.news)
+        changed = sorted(k for k in old.keys() | new.keys() if plain(old.get(k)) != plain(new.get(k)))
+        return pb.DiffResponse(changes=2 if changed else 1, diffs=changed)
+
+    def Configure(self, request: Any, context: Any) -> Any:
+        try:
+            self.config = self.cloud.configure(plain(from_struct(request.args)))
+        except ValueError as error:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        return pb.ConfigureResponse(
+            acceptSecrets=True, supportsPreview=True, acceptResources=False, acceptOutputs=False,
+            supports_autonaming_configuration=True,
+        )  # fmt: skip
+
+    # -- without the cloud ------------------------------------------------------------------------------------------
+    def Check(self, request: Any, context: Any) -> Any:
+        rules = self._rules(request.urn, context)
+        olds, news = from_struct(request.olds), from_struct(request.news)
+        autonaming = None
+        if request.HasField("autonaming"):
+            autonaming = Autonaming(request.autonaming.mode, request.autonaming.proposedName)
+        namer = Namer(_name(request.urn), bytes(request.randomSeed), autonaming)
+        response = pb.CheckResponse()
+        try:
+            inputs = checked_inputs(rules, olds, news, namer)
+        except ValueError as error:
+            response.failures.add(reason=str(error))
+            to_struct(news, response.inputs)
+            return response
+        if rules.has_tags:
+            inputs["tagsAll"] = self.cloud.all_tags(self.config, inputs)
+        for failure in check(rules, inputs):
+            response.failures.add(
+                reason=f"{failure.reason}. Examine values at '{_name(request.urn)}.{failure.path}'."
+            )
+        to_struct(inputs, response.inputs)
+        return response
+
+    def Diff(self, request: Any, context: Any) -> Any:
+        rules = self._rules(request.urn, context)
+        found, _ = self._difference(rules, request, context)
+        response = pb.DiffResponse(
+            changes=2 if found.changes else 1,
+            hasDetailedDiff=True,
+            deleteBeforeReplace=found.delete_before_replace,
+            diffs=sorted({p.partition(".")[0].partition("[")[0] for p in found.changes}),
+            replaces=sorted({p.partition(".")[0].partition("[")[0] for p in found.replaces}),
+        )
+        for path, (kind, replaces) in found.changes.items():
+            response.detailedDiff[path].kind = KINDS[kind] + (1 if replaces else 0)
+        return response
+
+    def _difference(self, rules: TypeRules, request: Any, context: Any) -> Any:
+        old = from_struct(request.olds)
+        old_inputs = from_struct(request.old_inputs) if request.HasField("old_inputs") else old
+        try:
+            return diff(rules, old, old_inputs, from_struct(request.news), self.config.region)
+        except (UnknownRule, Refused) as error:
+            context.abort(grpc.StatusCode.UNKNOWN, str(error))
+
+    # -- with the cloud ---------------------------------------------------------------------------------------------
+    def Create(self, request: Any, context: Any) -> Any:
+        rules = self._rules(request.urn, context)
+        inputs = from_struct(request.properties)
+        if request.preview:
+            planned = planned_create(rules, inputs, self.config.region)
+            response = pb.CreateResponse()
+            to_struct(planned, response.properties)
+            return response
+        call = {"type": rules.token, "inputs": _wire(inputs), "token": request.urn, **self.config.scope}
+        operation = self._ask(context, "create", call)
+        record = self._finish(context, operation, inputs)
+        response = pb.CreateResponse(id=record["id"])
+        to_struct(mark_secrets(record["result"], inputs), response.properties)
+        return response
+
+    def Update(self, request: Any, context: Any) -> Any:
+        rules = self._rules(request.urn, context)
+        news = from_struct(request.news)
+        response = pb.UpdateResponse()
+        if request.preview:
+            _, planned = self._difference(rules, request, context)
+            to_struct(mark_secrets(planned, news), response.properties)
+            return response
+        call = {"type": rules.token, "id": request.id, "inputs": _wire(news), **self.config.scope}
+        operation = self._ask(context, "update", call)
+        record = self._finish(context, operation, news)
+        to_struct(mark_secrets(record["result"], news), response.properties)
+        return response
+
+    def Delete(self, request: Any, context: Any) -> Any:
+        rules = self._rules(request.urn, context)
+        state = plain(from_struct(request.properties))
+        call = {"type": rules.token, "id": request.id, "state": state, **self.config.scope}
+        operation = self._ask(context, "delete", call)
+        self._finish(context, operation, {})
+        return _empty()
+
+    def Read(self, request: Any, context: Any) -> Any:
+        rules = self._rules(request.urn, context)
+        inputs = from_struct(request.inputs)
+        state = plain(from_struct(request.properties))
+        call = {"type": rules.token, "id": request.id, "state": state, **self.config.scope}
+        answer = self._ask(context, "read", call)
+        response = pb.ReadResponse()
+        if answer is None:
+            return response  # gone: the engine takes it out of the state
+        response.id = answer["id"]
+        to_struct(mark_secrets(answer["outputs"], inputs), response.properties)
+        to_struct(read_inputs(rules, inputs, answer["outputs"]), response.inputs)
+        return response
+
+    def Invoke(self, request: Any, context: Any) -> Any:
+        if request.tok not in self.cloud.functions():
+            known = ", ".join(sorted(self.cloud.functions()))
+            context.abort(
+                grpc.StatusCode.UNIMPLEMENTED,
+                f"function {request.tok} is not simulated by the embedded datacentre; these are: {known}",
+            )
+        args = from_struct(request.args)
+        response = pb.InvokeResponse()
+        if has_unknown(args):
+            to_struct({"id": UNKNOWN}, getattr(response, "return"))
+            return response
+        call = {"function": request.tok, "args": plain(args), **self.config.scope}
+        to_struct(self._ask(context, "invoke", call), getattr(response, "return"))
+        return response
+
+    # -- shared -----------------------------------------------------------------------------------------------------
+    def _rules(self, urn: str, context: Any) -> TypeRules:
+        token = urn.split("::")[2].split("$")[-1]
+        rules = self.cloud.rules.get(token)
+        if rules is None:
+            context.abort(
+                grpc.StatusCode.UNIMPLEMENTED,
+                f"{token} is not simulated: the embedded datacentre has rules for {len(self.cloud.rules.tokens)} types "
+                "and refuses all others rather than guess what they do",
+            )
+            raise AssertionError
+        return rules
+
+    def _ask(self, context: Any, verb: str, call: dict[str, Any]) -> Any:
+        try:
+            return self.client.post(f"/{self.cloud.name}/{verb}", call)
+        except CloudError as error:
+            context.abort(grpc.StatusCode.UNKNOWN, _as_bridge(error))
+        except NotRunning as error:
+            context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
+
+    def _finish(self, context: Any, operation: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        try:
+            if operation["status"] == "done":
+                return operation
+            if operation["status"] == "failed":
+                raise CloudError(operation["error"])
+            return self.client.finish(operation["operation"])
+        except CloudError as error:
+            if "id" in error.body and error.body.get("outputs") is not None:
+                self._half_made(context, error, inputs)
+            context.abort(grpc.StatusCode.UNKNOWN, _as_bridge(error))
+        except NotRunning as error:
+            context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
+        raise AssertionError
+
+    def _half_made(self, context: Any, error: CloudError, inputs: dict[str, Any]) -> None:
+        """The cloud made something that did not become healthy: the engine must remember it (ErrorResourceInitFailed)."""
+        from google.protobuf import any_pb2
+
+        status_pb = protos.submodule("status_pb2")
+        detail = pb.ErrorResourceInitFailed(id=error.body["id"], reasons=[str(error)])
+        to_struct(mark_secrets(error.body["outputs"], inputs), detail.properties)
+        to_struct(inputs, detail.inputs)
+        packed = any_pb2.Any()
+        packed.Pack(detail)
+        status = status_pb.Status(code=2, message=_as_bridge(error), details=[packed])
+        context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
+
+
+def _wire(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Inputs as the cloud gets them: no marks, no engine keys. Unknowns do not reach a cloud."""
+    return {k: v for k, v in plain(inputs).items() if not k.startswith("__")}
+
+
+def _as_bridge(error: CloudError) -> str:
+    return f"1 error occurred:\n\t* {error}\n\n"
+
+
+def _name(urn: str) -> str:
+    return urn.rpartition("::")[2]
+
+
+def _empty() -> Any:
+    from google.protobuf import empty_pb2
+
+    return empty_pb2.Empty()
