@@ -78,8 +78,7 @@ def _check_block(machine: str, figures: dict[str, Any], block: dict[str, Any]) -
             "InvalidParameterValue",
             f"Network card index {card} exceeds the number of network cards of {machine} ({figures['cards']})",
         )
-    if card > 0 and device == 0:
-        raise AwsError("InvalidParameterValue", f"Device index 0 is only valid on network card 0, not on {card}")
+    # Device 0 of a further card is right for EFA-only interfaces: EC2 user guide, efa-acc-inst-types, read 2026-11.
     if figures["cards"] > 1 and device > 1:
         raise AwsError("InvalidParameterValue", f"Device index {device} is invalid for {machine}: at most 1 on each card")
     if kind in EFA and not figures.get("efa"):
