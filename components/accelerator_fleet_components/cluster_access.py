@@ -19,6 +19,7 @@ class ClusterAccess:
     """What a pool and the in-cluster layer need of a cluster, made here, found, or of another stack."""
 
     name: pulumi.Output[str]
+    version: pulumi.Output[str]  # "1.36"
     endpoint: pulumi.Output[str]
     certificate_authority: pulumi.Output[str]  # base64 PEM
     security_group: pulumi.Output[str]
@@ -33,6 +34,7 @@ class ClusterAccess:
             "account": site.account,
             "region": site.region,
             "cluster": self.name,
+            "version": self.version,
             "endpoint": self.endpoint,
             "certificateAuthority": self.certificate_authority,
             "clusterSecurityGroup": self.security_group,
@@ -53,6 +55,7 @@ class ClusterAccess:
         zones = [s.zone for s in site.network.subnets if not s.public] or [z for z, _ in site.network.existing_subnets]
         return ClusterAccess(
             name=text("cluster"),
+            version=text("version"),
             endpoint=text("endpoint"),
             certificate_authority=text("certificateAuthority"),
             security_group=text("clusterSecurityGroup"),

@@ -103,6 +103,7 @@ class EksCluster(pulumi.ComponentResource):
         self.cluster = cluster
         return ClusterAccess(
             name=cluster.name,
+            version=cluster.version,
             endpoint=cluster.endpoint,
             certificate_authority=cluster.certificate_authority.apply(lambda ca: ca.data or ""),
             security_group=cluster.vpc_config.apply(lambda v: v.cluster_security_group_id or ""),
@@ -159,6 +160,7 @@ class EksCluster(pulumi.ComponentResource):
         )
         return ClusterAccess(
             name=pulumi.Output.from_input(site.cluster.name),
+            version=found.version,
             endpoint=found.endpoint,
             certificate_authority=found.certificate_authorities.apply(lambda all_: all_[0].data),
             security_group=found.vpc_config.apply(lambda v: v.cluster_security_group_id),

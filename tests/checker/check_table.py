@@ -84,7 +84,7 @@ def check_site(row: dict[str, str], clusters: dict[str, dict[str, Any]]) -> None
     same(f"{row['site']} kind", row["kind"], parts[2])
     same(f"{row['site']} site", row["site"], out["tagsAll"]["site"])
     version = get(out, parts[3], "/version")["gitVersion"]
-    same(f"{row['site']} version", row["version"].split("-")[0], version.split("-")[0])
+    same(f"{row['site']} version", f"v{row['version']}", version.rpartition(".")[0])
 
 
 def check_pool(
@@ -100,7 +100,7 @@ def check_pool(
     ]
     ready = [n for n in nodes if any(c["type"] == "Ready" and c["status"] == "True" for c in n["status"]["conditions"])]
     cards = sum(int(n["status"]["allocatable"].get("nvidia.com/gpu", 0)) for n in ready)
-    same(f"{name} pool", name, group["tagsAll"].get("pool", name))
+    same(f"{name} pool", name, group["tagsAll"]["accelerator-fleet.dev/pool"])
     same(f"{name} site", row["site"], site["site"])
     same(f"{name} nodes", row["nodes"], f"{len(ready)}/{group['scalingConfig']['desiredSize']}")
     same(f"{name} cards", row["cards"], f"{cards}/{8 * group['scalingConfig']['desiredSize']}")

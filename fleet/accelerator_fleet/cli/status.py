@@ -67,30 +67,21 @@ def read(env: str) -> dict[str, Any]:
             continue
         out = up["sites"][site.name]
         reach = client(env, out)
-        sites.append(_site(site, out, reach))
+        sites.append(_site(site, out))
         pools += [_pool(pool, site, reach) for pool in plan.pools_of(site.name)]
     return {"env": env, "sites": sites, "pools": pools}
 
 
-def _site(site: SitePlan, out: dict[str, Any], client: Client) -> dict[str, Any]:
+def _site(site: SitePlan, out: dict[str, Any]) -> dict[str, Any]:
     return {
         "site": site.name,
         "kind": site.kind,
         "account": site.account,
         "region": site.region,
         "cluster": out["cluster"],
-        "version": _version(client),
+        "version": out["version"],
         "endpoint": out["endpoint"],
     }
-
-
-def _version(client: Client) -> str:
-    from lightkube.resources.core_v1 import Node
-
-    from accelerator_fleet.jobs.cluster import listed
-
-    # The kubelets' version is the cluster's to a minor; lightkube has no call for /version.
-    return max((str(n["status"]["nodeInfo"]["kubeletVersion"]) for n in listed(client, Node)), default="?")
 
 
 def _pool(pool: PoolPlan, site: SitePlan, client: Client) -> dict[str, Any]:
