@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +64,15 @@ def _start(folder: Path, args: argparse.Namespace) -> int:
 
     begun, status = lifecycle.start(folder, args.speed, not args.without_control_planes)
     word = "started" if begun else "runs"
-    print(f"embedded datacentre {word}: pid {status['pid']}, account {status['account']}, speed {status['speed']:g}, {folder}")
+    print(
+        f"embedded datacentre {word}: pid {status['pid']}, account {status['account']}, "
+        f"speed {status['speed']:g}, {folder}"
+    )
     if not begun and args.speed and args.speed != status["speed"]:
-        print(f"its speed stays {status['speed']:g}; change it with: fleet sim clock --speed {args.speed:g}", file=sys.stderr)
+        print(
+            f"its speed stays {status['speed']:g}; change it with: fleet sim clock --speed {args.speed:g}",
+            file=sys.stderr,
+        )
     return 0
 
 
@@ -74,7 +81,8 @@ def _status(client: Any, as_json: bool) -> None:
     if as_json:
         print(json.dumps(status, indent=2))
         return
-    print(f"account {status['account']} · pid {status['pid']} · {status['memory_mib']} MiB · speed {status['speed']:g} · "
+    print(f"account {status['account']} · pid {status['pid']} · {status['memory_mib']} MiB · "
+          f"speed {status['speed']:g} · "
           f"simulated time {status['time']} · {status['operations']} operations running")  # fmt: skip
     rows = [(r["type"], r["owner"], str(r["count"])) for r in status["resources"]]
     _table(("resources", "made by", "count"), rows)
@@ -89,7 +97,7 @@ def _status(client: Any, as_json: bool) -> None:
     print(f"\nmemory in all: {total:.0f} MiB")
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
     for row in [head, *rows]:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

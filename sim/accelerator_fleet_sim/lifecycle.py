@@ -60,7 +60,7 @@ def start(folder: Path, speed: float | None = None, control_planes: bool = True)
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """The daemon's environment: the caller's, without what could lead it elsewhere. Parts malloc cannot give back stay small."""
+    """The daemon's environment: the caller's, without what could lead it elsewhere."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "KUBE", "PULUMI_"))}
     return {**kept, "ACCELERATOR_FLEET_SIM": str(folder), "MALLOC_ARENA_MAX": "2", "PYTHONUNBUFFERED": "1"}
 

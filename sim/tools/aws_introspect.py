@@ -84,7 +84,7 @@ def node(hint: Any, seen: tuple[str, ...] = ()) -> dict[str, Any]:
 
 def properties(cls: type, seen: tuple[str, ...] = ()) -> dict[str, Any]:
     """All properties of an input or output class."""
-    signature = inspect.signature(cls.__init__).parameters
+    signature = inspect.signature(cls).parameters
     shapes: dict[str, Any] = {}
     for name, (py, hint) in sorted(_getters(cls).items()):
         shape = node(hint, seen)

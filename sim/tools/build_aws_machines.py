@@ -38,6 +38,10 @@ def machine(info: dict[str, Any], fact: dict[str, Any] | None) -> dict[str, Any]
         "usage": sorted(info.get("SupportedUsageClasses", [])),
         "placement": sorted(info.get("PlacementGroupInfo", {}).get("SupportedStrategies", [])),
     }
+    cards = [
+        [c["MaximumNetworkInterfaces"], int("efa" in c.get("InterfaceTypes", []))] for c in network["NetworkCards"]
+    ]
+    made["per_card"] = cards[:1] if all(c == cards[0] for c in cards) else cards  # [interfaces, EFA or not]
     if network.get("EfaSupported"):
         made["efa"] = network.get("EfaInfo", {}).get("MaximumEfaInterfaces", 1)
     if info.get("BareMetal"):

@@ -9,15 +9,16 @@ rules, enums, conflicts and ranges come from the facts; the overlay adds what Pu
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 from pathlib import Path
 from typing import Any
 
-import aws_introspect
 import pulumi_aws
 import yaml
 
 HERE = Path(__file__).parent
+aws_introspect = importlib.import_module("aws_introspect")  # beside this script
 OUT = HERE.parent / "accelerator_fleet_sim" / "aws" / "data" / "rules.json"
 POLICIES = OUT.parent / "managed_policies.json"
 COPIED = (
@@ -121,7 +122,9 @@ def main() -> None:
     policies = sorted(p.value.removeprefix("arn:aws:iam::aws:policy/") for p in pulumi_aws.iam.ManagedPolicy)
     source = {"source": f"{meta['sdk']} iam.ManagedPolicy"}
     POLICIES.write_text(json.dumps({"_meta": source, "policies": policies}, indent=0) + "\n")
-    print(f"{len(types)} types, {OUT.stat().st_size // 1024} KiB; differences between SDK and facts: {len(differences)}")
+    print(
+        f"{len(types)} types, {OUT.stat().st_size // 1024} KiB; differences between SDK and facts: {len(differences)}"
+    )
     for line in differences:
         print(" ", line)
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pulumi import automation as auto
+
 from accelerator_fleet_engine import binaries
 from accelerator_fleet_sim.client import Client
-from pulumi import automation as auto
 
 REGION = "us-east-2"
 ACCOUNT = "000000000000"
@@ -113,5 +114,5 @@ def events(stack: auto.Stack, preview: bool, **options: Any) -> list[Any]:
             found.append(event.resource_pre_event.metadata)
 
     run = stack.preview if preview else stack.up
-    run(on_event=note, **options)  # type: ignore[operator]
+    run(on_event=note, **options)
     return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from typing import Any
 
 from ..core.nearest import nearest
-from ..core.rules import Rules
 from ..core.provider import Config
+from ..core.rules import Rules
 from ..core.values import UNKNOWN, Secret, Unknown, has_secret, has_unknown, plain
 from .functions import ACCOUNT, TOKENS
 
@@ -20,10 +21,8 @@ def decoded(news: dict[str, Any]) -> dict[str, Any]:
     out = {}
     for key, value in news.items():
         if isinstance(value, str) and value[:1] in ("[", "{"):
-            try:
+            with contextlib.suppress(ValueError):
                 value = json.loads(value)
-            except ValueError:
-                pass
         out[key] = value
     return out
 

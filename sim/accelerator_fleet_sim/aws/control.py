@@ -194,8 +194,8 @@ class ControlPlane:
         found = self.behaviours.get(call["type"])
         if found is None:
             text = (
-                f"{call['type']}: its rules are known (Check, Diff), its control plane is not simulated; refused rather "
-                "than guessed"
+                f"{call['type']}: its rules are known (Check, Diff), its control plane is not simulated; refused "
+                "rather than guessed"
             )
             raise HttpError(404, {"code": "NotSimulated", "message": text, "text": text})
         return found

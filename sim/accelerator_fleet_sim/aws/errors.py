@@ -37,4 +37,3 @@ def body(error: AwsError, doing: str, service: str, operation: str) -> dict[str,
         f"RequestID: {uuid.uuid4()}, {kind}{error.message}"
     )
     return {"code": error.code, "message": error.message, "status": error.status, "text": text}
-

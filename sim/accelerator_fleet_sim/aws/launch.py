@@ -53,7 +53,8 @@ def check_template(scope: Scope, machine: str, template: dict[str, Any]) -> None
     if len(blocks) > 1 and any(str(b.get("associatePublicIpAddress")).lower() == "true" for b in blocks):
         raise AwsError(
             "InvalidParameterCombination",
-            "The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.",
+            "The associatePublicIPAddress parameter cannot be specified when launching with multiple network "
+            "interfaces.",
         )
     if len(blocks) > figures["enis"]:
         raise AwsError(
@@ -62,6 +63,14 @@ def check_template(scope: Scope, machine: str, template: dict[str, Any]) -> None
         )
     for block in blocks:
         _check_block(machine, figures, block)
+    if blocks and all((b.get("networkCardIndex") or 0, b.get("deviceIndex") or 0) != (0, 0) for b in blocks):
+        raise AwsError(
+            "InvalidParameterCombination", "A primary network interface (network card 0, device 0) is required"
+        )
+    on_card = Counter(b.get("networkCardIndex") or 0 for b in blocks if b.get("interfaceType") in EFA)
+    for card, number in on_card.items():
+        if number > 1:
+            raise AwsError("AttachmentLimitExceeded", f"At most one EFA interface on network card {card}, not {number}")
     efa = efa_count(template)
     if efa > figures.get("efa", 0):
         raise AwsError(
@@ -78,15 +87,24 @@ def _check_block(machine: str, figures: dict[str, Any], block: dict[str, Any]) -
             "InvalidParameterValue",
             f"Network card index {card} exceeds the number of network cards of {machine} ({figures['cards']})",
         )
-    # Device 0 of a further card is right for EFA-only interfaces: EC2 user guide, efa-acc-inst-types, read 2026-11.
-    if figures["cards"] > 1 and device > 1:
-        raise AwsError("InvalidParameterValue", f"Device index {device} is invalid for {machine}: at most 1 on each card")
+    per_card = figures["per_card"]
+    limit, efa = per_card[card] if len(per_card) > card else per_card[0]
+    if device >= limit:
+        # text as reported in aws/aws-k8s-tester#531
+        raise AwsError(
+            "InvalidParameterValue",
+            f"The specified number '{device}' for the device index exceeds the maximum number of network interfaces "
+            f"supported by the network card at network card index {card}. The maximum devices for this network card is "
+            f"{limit}. Specify a number from 0 to {limit - 1}, and try again.",
+        )
     if kind in EFA and not figures.get("efa"):
         raise AwsError("InvalidParameterCombination", f"The instance type {machine} does not support EFA interfaces")
-    if (card, device) == (0, 0) and kind == "efa-only":
+    if kind in EFA and not efa:
         raise AwsError(
-            "InvalidParameterCombination", "The primary network interface cannot be an EFA-only interface"
+            "InvalidParameterCombination", f"Network card {card} of {machine} does not support EFA interfaces"
         )
+    if (card, device) == (0, 0) and kind == "efa-only":
+        raise AwsError("InvalidParameterCombination", "The primary network interface cannot be an EFA-only interface")
 
 
 def running(scope: Scope) -> list[Resource]:
@@ -101,7 +119,9 @@ def _bucket_use(scope: Scope, bucket: str, market: str) -> int:
         machine = instance.outputs["instanceType"]
         spot = instance.hidden["market"] == "spot"
         if spot == (market == "spot") and scope.catalog.quota(machine, market)[0] == bucket:
-            if market == "on-demand" and (instance.hidden.get("reservation") or instance.hidden["market"] != "on-demand"):
+            if market == "on-demand" and (
+                instance.hidden.get("reservation") or instance.hidden["market"] != "on-demand"
+            ):
                 continue
             used += scope.catalog.machines[machine]["vcpu"]
     if market == "on-demand":
@@ -143,9 +163,7 @@ def reservation_named(scope: Scope, identity: str) -> Resource:
     """A reservation or capacity block by id."""
     found = scope.find(RESERVATION, identity) or scope.find(BLOCK, identity)
     if found is None:
-        raise AwsError(
-            "InvalidCapacityReservationId.NotFound", f"The capacity reservation '{identity}' does not exist"
-        )
+        raise AwsError("InvalidCapacityReservationId.NotFound", f"The capacity reservation '{identity}' does not exist")
     return found
 
 
@@ -191,7 +209,7 @@ def refusal(scope: Scope, launch: Launch, zone: str, count: int) -> tuple[int, A
             return 0, error
         if room < count:
             return room, AwsError("ReservationCapacityExceeded", "The requested reservation does not have sufficient "
-                                  f"compatible and available capacity for this request ({launch.reservation}).")  # fmt: skip
+                                  "compatible and available capacity for this request.")  # fmt: skip
         return count, None
     market = "spot" if launch.market == "spot" else "on-demand"
     room, limit = quota_room(scope, launch.machine, market)
@@ -210,7 +228,9 @@ def refusal(scope: Scope, launch: Launch, zone: str, count: int) -> tuple[int, A
     return count, None
 
 
-def launch_instances(scope: Scope, launch: Launch, subnet: Resource, count: int) -> tuple[list[Resource], AwsError | None]:
+def launch_instances(
+    scope: Scope, launch: Launch, subnet: Resource, count: int
+) -> tuple[list[Resource], AwsError | None]:
     """Start as many as there is room for; the error says why not all did."""
     zone = subnet.outputs["availabilityZone"]
     able, error = refusal(scope, launch, zone, count)
@@ -242,7 +262,9 @@ def private_dns(region: str, address: str) -> str:
 
 def terminate(scope: Scope, instance: Resource) -> None:
     """End an instance and its interface."""
-    interface = next(iter(scope.interfaces(privateIp=instance.outputs["privateIp"], subnetId=instance.outputs["subnetId"])), None)
+    interface = next(
+        iter(scope.interfaces(privateIp=instance.outputs["privateIp"], subnetId=instance.outputs["subnetId"])), None
+    )
     if interface is not None:
         scope.store.remove(interface)
     scope.store.remove(instance)

@@ -50,7 +50,7 @@ def disk_of(group: Resource, template: dict[str, Any]) -> int:
     for mapping in template.get("blockDeviceMappings") or []:
         size = (mapping.get("ebs") or {}).get("volumeSize")
         if size:
-            return int(math.ceil(float(size)))
+            return math.ceil(float(size))
     return int(group.outputs.get("diskSize") or 20)
 
 

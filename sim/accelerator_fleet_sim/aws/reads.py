@@ -74,10 +74,15 @@ def get_vpc(scope: Scope, args: Args) -> Args:
     """One VPC."""
     vpc = _one(select(scope, VPC, args, {"cidrBlock": "cidrBlock"}), "EC2 VPC")
     out = vpc.outputs
-    association = {"associationId": f"vpc-cidr-assoc-{vpc.id[4:]}", "cidrBlock": out["cidrBlock"], "state": "associated"}
+    association = {
+        "associationId": f"vpc-cidr-assoc-{vpc.id[4:]}",
+        "cidrBlock": out["cidrBlock"],
+        "state": "associated",
+    }
     return {
         **{k: out.get(k) for k in ("arn", "cidrBlock", "dhcpOptionsId", "enableDnsHostnames", "enableDnsSupport",
-                                   "enableNetworkAddressUsageMetrics", "instanceTenancy", "mainRouteTableId", "ownerId")},
+                                   "enableNetworkAddressUsageMetrics", "instanceTenancy", "mainRouteTableId",
+                                   "ownerId")},
         "id": vpc.id, "default": False, "state": "available", "tags": out.get("tagsAll") or {},
         "cidrBlockAssociations": [association], "ipv6AssociationId": "", "ipv6CidrBlock": "",
         "ipv6CidrBlockAssociations": [],
@@ -182,7 +187,9 @@ def get_partition(scope: Scope, args: Args) -> Args:
 def get_availability_zones(scope: Scope, args: Args) -> Args:
     """Zones of the region."""
     zones = scope.catalog.zones(scope.region)
-    excluded = set(args.get("excludeNames") or []) | {n for n, i in zones.items() if i in (args.get("excludeZoneIds") or [])}
+    excluded = set(args.get("excludeNames") or []) | {
+        n for n, i in zones.items() if i in (args.get("excludeZoneIds") or [])
+    }
     names = [z for z in zones if z not in excluded]
     if args.get("state") not in (None, "available"):
         names = []

@@ -43,7 +43,8 @@ def first_content(control: ControlPlane, world: World) -> None:
     with world.store.transaction():
         vpc = there["vpc"]
         tags = {"Name": vpc["name"]}
-        made = {"cidrBlock": vpc["cidr"], "enableDnsSupport": True, "enableDnsHostnames": True, "instanceTenancy": "default",
+        made = {"cidrBlock": vpc["cidr"], "enableDnsSupport": True, "enableDnsHostnames": True,
+                "instanceTenancy": "default",
                 "tags": tags, "tagsAll": tags}  # fmt: skip
         _put(control, scope, VPC, vpc["id"], made)
         for subnet in there["subnets"]:

@@ -32,7 +32,7 @@ def _sign(world: World, cluster: str, region: str, until: int) -> str:
 
 
 def make(world: World, cluster: str, region: str) -> dict[str, str]:
-    """A token for a cluster and when it ends. Like the real one it is made without asking whether the cluster exists."""
+    """A token for a cluster and when it ends. Like the real one it is made whether or not the cluster exists."""
     until = int(time.time()) + LIFETIME
     query = urlencode({
         "Action": "GetCallerIdentity", "Version": "2011-06-15", "X-Amz-Expires": "60", "x-k8s-aws-id": cluster,

@@ -1,4 +1,4 @@
-"""Checks a resource's inputs against its rules: types, required, unknown, enums, ranges, conflicts. All failures at once."""
+"""Checks a resource's inputs against its rules: types, required, enums, ranges, conflicts. All failures at once."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Failure:
     reason: str
 
 
-_PYTHON = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "list": list, "map": dict,
-           "object": dict}  # fmt: skip
+_PYTHON: dict[str, Any] = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "list": list,
+           "map": dict, "object": dict}  # fmt: skip
 _SAYS = {"list": "a list", "map": "a map", "object": "an object", "integer": "a whole number", "number": "a number",
          "string": "a string", "boolean": "true or false"}  # fmt: skip
 
@@ -170,7 +170,9 @@ def _strings(rules: TypeRules, values: dict[str, Any]) -> Iterator[Failure]:
         text, name = str(value), plain_path(path)
         low, high = limit.get("min", 0), limit.get("max")
         if high is not None and not low <= len(text) <= high:
-            yield Failure(path, f"expected length of {name} to be in the range ({low} - {high}), got {len(text)}: {text}")
+            yield Failure(
+                path, f"expected length of {name} to be in the range ({low} - {high}), got {len(text)}: {text}"
+            )
         elif len(text) < low:
             yield Failure(path, f"expected length of {name} to be at least ({low}), got {len(text)}")
         if "pattern" in limit and not re.search(limit["pattern"], text):
@@ -290,7 +292,7 @@ def _all_equal(rule: dict[str, Any], values: dict[str, Any]) -> Iterator[Failure
 def _if_present(rule: dict[str, Any], values: dict[str, Any]) -> Iterator[Failure]:
     if not is_set(values, rule["if_present"]):
         return
-    wanted = {**rule.get("require", {}), **{p: True for p in rule.get("require_true", [])}}
+    wanted = {**rule.get("require", {}), **dict.fromkeys(rule.get("require_true", []), True)}
     for path, value in wanted.items():
         got = get_path(values, path)
         if got is not UNKNOWN and got != value:

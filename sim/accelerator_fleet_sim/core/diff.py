@@ -55,8 +55,8 @@ class _Differ:
         unknown = self.rules.unknown_rule(where)
         if unknown:
             raise UnknownRule(
-                f"{self.rules.token}: a change of '{path}' cannot be simulated: whether '{unknown}' updates or replaces "
-                "was not read in any provider source; the embedded datacentre refuses to guess"
+                f"{self.rules.token}: a change of '{path}' cannot be simulated: whether '{unknown}' updates or "
+                "replaces was not read in any provider source; the embedded datacentre refuses to guess"
             )
         replaces = self.replaces(path)
         if kind != "update" and isinstance(value, (dict, list)) and not replaces:

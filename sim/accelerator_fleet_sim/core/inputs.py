@@ -1,4 +1,4 @@
-"""Inputs as Check returns them: defaults filled in, an automatic name, documents as strings; and as Read returns them."""
+"""Inputs as Check returns them (defaults, automatic name, documents as strings) and as Read returns them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def read_inputs(rules: TypeRules, inputs: dict[str, Any], outputs: dict[str, Any
     """Inputs after a refresh: what the program gave, with the cloud's values. An import gets all that is not empty."""
     if inputs:
         return {k: v if k.startswith("__") else _project(rules, k, v, outputs.get(k)) for k, v in inputs.items()}
-    made = {"__defaults": []}
+    made: dict[str, Any] = {"__defaults": []}
     for name, shape in rules.inputs.items():
         value = outputs.get(name)
         if not is_empty(value) and rules.defaults.get(name) != value:

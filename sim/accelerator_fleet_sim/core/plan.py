@@ -52,7 +52,7 @@ def same(rules: TypeRules, path: str, a: Any, b: Any) -> bool:
         return all(same(rules, f"{path}.{k}", a.get(k), b.get(k)) for k in a.keys() | b.keys())
     if isinstance(a, bool) or isinstance(b, bool):
         return str(a).lower() == str(b).lower()
-    return type(a) is type(b) and a == b or str(a) == str(b)
+    return (type(a) is type(b) and a == b) or str(a) == str(b)
 
 
 def _same_document(a: Any, b: Any) -> bool:

@@ -22,7 +22,7 @@ pb, pb_grpc, plugin_pb = protos.load()
 KINDS = {"add": 0, "delete": 2, "update": 4}  # PropertyDiff.Kind; the value above each replaces
 
 
-class Servicer(pb_grpc.ResourceProviderServicer):  # type: ignore[misc]
+class Servicer(pb_grpc.ResourceProviderServicer):  # type: ignore[misc,name-defined]
     """The gRPC service of one plugin process."""
 
     def __init__(self, cloud: Cloud, client: Client) -> None:
@@ -89,9 +89,7 @@ class Servicer(pb_grpc.ResourceProviderServicer):  # type: ignore[misc]
         if rules.has_tags:
             inputs["tagsAll"] = self.cloud.all_tags(self.config, inputs)
         for failure in check(rules, inputs):
-            response.failures.add(
-                reason=f"{failure.reason}. Examine values at '{_name(request.urn)}.{failure.path}'."
-            )
+            response.failures.add(reason=f"{failure.reason}. Examine values at '{_name(request.urn)}.{failure.path}'.")
         to_struct(inputs, response.inputs)
         return response
 
@@ -222,7 +220,7 @@ class Servicer(pb_grpc.ResourceProviderServicer):  # type: ignore[misc]
         raise AssertionError
 
     def _half_made(self, context: Any, error: CloudError, inputs: dict[str, Any]) -> None:
-        """The cloud made something that did not become healthy: the engine must remember it (ErrorResourceInitFailed)."""
+        """Something was made that is not healthy: the engine must remember it (ErrorResourceInitFailed)."""
         from google.protobuf import any_pb2
 
         status_pb = protos.submodule("status_pb2")

@@ -1,4 +1,4 @@
-"""Stands in for control planes where none are wanted: tests of the cloud's rules. Clusters get an endpoint in name only."""
+"""Stands in for control planes where none are wanted (tests of the cloud's rules): endpoints in name only."""
 
 from __future__ import annotations
 

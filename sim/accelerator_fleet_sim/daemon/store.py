@@ -62,6 +62,19 @@ class Operation:
     error: dict[str, Any] | None = None
 
 
+def _resource(row: tuple[Any, ...]) -> Resource:
+    cloud, account, region, kind, identity, owner, state, inputs, outputs, hidden, created = row
+    texts = json.loads(inputs), json.loads(outputs), json.loads(hidden)
+    return Resource(cloud, account, region, kind, identity, owner, state, texts[0], texts[1], texts[2], created)
+
+
+def _operation(row: tuple[Any, ...]) -> Operation:
+    identity, cloud, verb, account, region, kind, resource, request, status, started, due, result, error = row
+    made = Operation(identity, cloud, verb, account, region, kind, resource, json.loads(request), status, started, due)
+    made.result, made.error = json.loads(result or "null"), json.loads(error or "null")
+    return made
+
+
 class Store:
     """Thread-safe access to the file. `lock` is held by who reads and then writes."""
 
@@ -129,9 +142,7 @@ class Store:
     def _select(self, clause: str, values: tuple[str, ...]) -> list[Resource]:
         with self.lock:
             rows = self._db.execute(f"SELECT * FROM resources WHERE {clause} ORDER BY created, id", values).fetchall()
-        return [
-            Resource(*row[:7], json.loads(row[7]), json.loads(row[8]), json.loads(row[9]), row[10]) for row in rows
-        ]
+        return [_resource(row) for row in rows]
 
     def counts(self) -> list[tuple[str, str, str, int]]:
         """(cloud, type, owner kind, count)."""
@@ -168,10 +179,7 @@ class Store:
     def _operations(self, clause: str, values: tuple[str, ...]) -> list[Operation]:
         with self.lock:
             rows = self._db.execute(f"SELECT * FROM operations WHERE {clause} ORDER BY started", values).fetchall()
-        return [
-            Operation(*r[:7], json.loads(r[7]), r[8], r[9], r[10], json.loads(r[11] or "null"), json.loads(r[12] or "null"))
-            for r in rows
-        ]  # fmt: skip
+        return [_operation(row) for row in rows]
 
     # -- meta -------------------------------------------------------------------------------------------------------
     def meta(self, key: str) -> Any:

@@ -42,7 +42,8 @@ class Addon(Behaviour):
         cluster = active_cluster(scope, resource.inputs["clusterName"])
         name, now = resource.inputs["addonName"], scope.iso()
         resource.outputs |= {
-            "addonVersion": resource.inputs.get("addonVersion") or addon_default(scope, name, cluster.outputs["version"]),
+            "addonVersion": resource.inputs.get("addonVersion")
+            or addon_default(scope, name, cluster.outputs["version"]),
             "createdAt": now, "modifiedAt": now,
             "arn": scope.arn("eks", f"addon/{cluster.id}/{name}/{scope.uuid()}"),
         }  # fmt: skip
@@ -65,13 +66,16 @@ class Addon(Behaviour):
     @staticmethod
     def _conflicts(scope: Scope, resource: Resource, cluster: Resource) -> None:
         name = resource.inputs["addonName"]
-        if name not in cluster.hidden.get("self_managed", []) or resource.inputs.get("resolveConflictsOnCreate") == "OVERWRITE":
+        if (
+            name not in cluster.hidden.get("self_managed", [])
+            or resource.inputs.get("resolveConflictsOnCreate") == "OVERWRITE"
+        ):
             return
         if resource.outputs["addonVersion"] != addon_default(scope, name, cluster.outputs["version"]):
             raise Unhealthy(
                 "CREATE_FAILED", "ConfigurationConflict",
-                "unexpected state 'CREATE_FAILED', wanted target 'ACTIVE'. last error: ConfigurationConflict: Conflicts "
-                "found when trying to apply. Will not continue due to resolve conflicts mode.",
+                "unexpected state 'CREATE_FAILED', wanted target 'ACTIVE'. last error: ConfigurationConflict: "
+                "Conflicts found when trying to apply. Will not continue due to resolve conflicts mode.",
             )  # fmt: skip
 
     def validate_update(self, scope: Scope, resource: Resource, inputs: dict[str, Any]) -> None:
@@ -100,7 +104,9 @@ class Addon(Behaviour):
 def _can_run(scope: Scope, cluster: str) -> bool:
     """Whether a node without taints exists."""
     groups = {
-        f"nodegroup:{scope.region}/{g.id}" for g in scope.all(NODE_GROUP, clusterName=cluster) if not g.outputs.get("taints")
+        f"nodegroup:{scope.region}/{g.id}"
+        for g in scope.all(NODE_GROUP, clusterName=cluster)
+        if not g.outputs.get("taints")
     }
     return any(i.owner in groups for i in scope.all(INSTANCE))
 

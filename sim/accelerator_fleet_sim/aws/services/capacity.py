@@ -37,8 +37,8 @@ class CapacityReservation(Behaviour):
                 raise error
         used = sum(1 for i in scope.all(INSTANCE) if i.hidden.get("reservation") == resource.id)
         if int(inputs["instanceCount"]) < used:
-            raise AwsError("InvalidParameterValue", f"{used} instances run in capacity reservation {resource.id}; it cannot "
-                           f"become smaller ({inputs['instanceCount']})")  # fmt: skip
+            raise AwsError("InvalidParameterValue", f"{used} instances run in capacity reservation {resource.id}; it "
+                           f"cannot become smaller ({inputs['instanceCount']})")  # fmt: skip
 
 
 class CapacityBlockReservation(Behaviour):
@@ -48,7 +48,8 @@ class CapacityBlockReservation(Behaviour):
         offerings = scope.catalog.account["capacity_block_offerings"]
         if inputs["capacityBlockOfferingId"] not in offerings:
             raise AwsError(
-                "InvalidParameterValue", f"The capacity block offering '{inputs['capacityBlockOfferingId']}' does not exist"
+                "InvalidParameterValue",
+                f"The capacity block offering '{inputs['capacityBlockOfferingId']}' does not exist",
             )
 
     def complete(self, scope: Scope, resource: Resource) -> None:
@@ -56,5 +57,6 @@ class CapacityBlockReservation(Behaviour):
         now = scope.world.clock.now()
         resource.outputs |= {
             "instanceType": offer["instanceType"], "availabilityZone": offer["zone"], "instanceCount": offer["count"],
-            "createdDate": scope.iso(now), "startDate": scope.iso(now), "endDate": scope.iso(now + 3600 * offer["hours"]),
+            "createdDate": scope.iso(now), "startDate": scope.iso(now),
+            "endDate": scope.iso(now + 3600 * offer["hours"]),
         }  # fmt: skip

@@ -13,7 +13,7 @@ from ..behaviour import Behaviour
 from ..errors import AwsError, Unhealthy
 from ..scope import Scope
 from .iam import attached, role_of, trusted_services
-from .vpc import GROUP, SUBNET, VPC
+from .vpc import GROUP, SUBNET, VPC, inside
 
 CLUSTER = "aws:eks/cluster:Cluster"
 ADDON = "aws:eks/addon:Addon"
@@ -81,9 +81,9 @@ class Cluster(Behaviour):
             zones = [z for z, i in scope.catalog.zones(scope.region).items() if i != "use1-az3"]
             raise AwsError(
                 "UnsupportedAvailabilityZoneException",
-                f"Cannot create cluster '{inputs['name']}' because {refused[0].outputs['availabilityZone']}, the targeted "
-                "availability zone, does not currently have sufficient capacity to support the cluster. Retry and choose "
-                f"from these availability zones: {', '.join(zones)}",
+                f"Cannot create cluster '{inputs['name']}' because {refused[0].outputs['availabilityZone']}, the "
+                "targeted availability zone, does not currently have sufficient capacity to support the cluster. "
+                f"Retry and choose from these availability zones: {', '.join(zones)}",
             )
         for identity in config.get("securityGroupIds") or []:
             group = scope.find(GROUP, identity)
@@ -101,7 +101,7 @@ class Cluster(Behaviour):
             return
         network = ipaddress.ip_network(text)
         found = scope.find(VPC, vpc)
-        if not any(network.version == p.version and network.subnet_of(p) for p in PRIVATE):
+        if not any(inside(network, p) for p in PRIVATE):
             raise invalid(f"serviceIpv4Cidr {text} must be within 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16")
         if found is not None and network.overlaps(ipaddress.ip_network(found.outputs["cidrBlock"])):
             raise invalid(f"serviceIpv4Cidr {text} must not overlap with the CIDR blocks of the VPC")
@@ -166,7 +166,9 @@ class Cluster(Behaviour):
                 known = set(clusters.known_addons())
                 for addon in SELF_MANAGED:
                     if addon in known:
-                        clusters.apply_cloud_addon(runtime, addon, addon_default(scope, addon, resource.outputs["version"]))
+                        clusters.apply_cloud_addon(
+                            runtime, addon, addon_default(scope, addon, resource.outputs["version"])
+                        )
         except Exception as problem:
             scope.world.log(f"cluster {resource.id}: {problem!r}")
             raise Unhealthy("FAILED", "ClusterUnreachable", f"the control plane did not start: {problem}") from problem
@@ -211,7 +213,8 @@ class Cluster(Behaviour):
     def validate_delete(self, scope: Scope, resource: Resource) -> None:
         if resource.outputs.get("deletionProtection"):
             raise AwsError(
-                "InvalidRequestException", f"Cluster {resource.id} has deletion protection enabled and cannot be deleted"
+                "InvalidRequestException",
+                f"Cluster {resource.id} has deletion protection enabled and cannot be deleted",
             )
 
     def deleted(self, scope: Scope, resource: Resource) -> None:

@@ -27,7 +27,9 @@ def check_scaling(scope: Scope, scaling: dict[str, Any]) -> None:
         raise invalid(f"desired capacity {wanted} can't be greater than max size {high}")
     limit = scope.catalog.account["quotas"]["nodes_per_node_group"]["value"]
     if high > limit:
-        raise AwsError("ResourceLimitExceededException", f"max size {high} exceeds the limit of {limit} nodes per node group")
+        raise AwsError(
+            "ResourceLimitExceededException", f"max size {high} exceeds the limit of {limit} nodes per node group"
+        )
 
 
 def check_labels(inputs: dict[str, Any]) -> None:
@@ -35,7 +37,9 @@ def check_labels(inputs: dict[str, Any]) -> None:
     for key in inputs.get("labels") or {}:
         prefix = key.partition("/")[0] if "/" in key else ""
         if any(prefix == r or prefix.endswith("." + r) for r in RESERVED):
-            raise invalid(f"Label cannot contain reserved prefixes [kubernetes.io/, k8s.io/, eks.amazonaws.com/]: {key}")
+            raise invalid(
+                f"Label cannot contain reserved prefixes [kubernetes.io/, k8s.io/, eks.amazonaws.com/]: {key}"
+            )
     seen = set()
     for taint in inputs.get("taints") or []:
         mark = (taint["key"], taint["effect"])
@@ -72,8 +76,8 @@ def check_template_content(scope: Scope, inputs: dict[str, Any], content: dict[s
         raise AwsError("InvalidRequestException", "Spot requests belong to the node group's capacity type, not to the "
                        "launch template.")  # fmt: skip
     if (market == "capacity-block") != block_wanted:
-        raise AwsError("InvalidRequestException", "The capacity type CAPACITY_BLOCK and the launch template's market type "
-                       "capacity-block need each other.")  # fmt: skip
+        raise AwsError("InvalidRequestException", "The capacity type CAPACITY_BLOCK and the launch template's market "
+                       "type capacity-block need each other.")  # fmt: skip
     target = (content.get("capacityReservationSpecification") or {}).get("capacityReservationTarget") or {}
     if target.get("capacityReservationId"):
         try:

@@ -131,9 +131,7 @@ class RolePolicyAttachment(Behaviour):
         others = scope.all(ATTACHMENT, role=inputs["role"])
         limit = scope.catalog.account["quotas"]["policies_per_role"]["value"]
         if len(others) >= limit and all(o.outputs["policyArn"] != inputs["policyArn"] for o in others):
-            raise AwsError(
-                "LimitExceeded", f"Cannot exceed quota for PoliciesPerRole: {limit}", 409
-            )
+            raise AwsError("LimitExceeded", f"Cannot exceed quota for PoliciesPerRole: {limit}", 409)
 
 
 class InstanceProfile(Behaviour):

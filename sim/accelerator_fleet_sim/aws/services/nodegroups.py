@@ -71,7 +71,10 @@ class NodeGroup(Behaviour):
         content = self._content(scope, inputs)
         cluster = active_cluster(scope, inputs["clusterName"])
         version = str(inputs.get("version") or cluster.outputs["version"])
-        name = inputs.get("nodeGroupName") or f"{inputs.get('nodeGroupNamePrefix', '')}{scope.uuid().replace('-', '')[:26]}"
+        name = (
+            inputs.get("nodeGroupName")
+            or f"{inputs.get('nodeGroupNamePrefix', '')}{scope.uuid().replace('-', '')[:26]}"
+        )
         resource.id = f"{cluster.id}:{name}"
         identity = scope.uuid()
         machines = inputs.get("instanceTypes") or ([] if content.get("instanceType") else ["t3.medium"])
@@ -109,7 +112,9 @@ class NodeGroup(Behaviour):
             if role is None or not any(p.endswith(NODE_POLICIES) for p in attached(scope, role)):
                 self._fail(resource, "NodeCreationFailure", "Instances failed to join the kubernetes cluster")
             if AUTOSCALING and not resource.outputs.get("resources"):
-                scope.new(AUTOSCALING, resource.hidden["asg"], self.owner(scope, resource), {"name": resource.hidden["asg"]})
+                scope.new(
+                    AUTOSCALING, resource.hidden["asg"], self.owner(scope, resource), {"name": resource.hidden["asg"]}
+                )
                 resource.outputs["resources"] = [
                     {"autoscalingGroups": [{"name": resource.hidden["asg"]}], "remoteAccessSecurityGroupId": ""}
                 ]

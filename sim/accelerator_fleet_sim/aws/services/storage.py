@@ -40,8 +40,8 @@ class MountTarget(Behaviour):
         zone = subnet.outputs["availabilityZone"]
         resource.hidden["vpc"] = subnet.outputs["vpcId"]
         resource.outputs |= {
-            "networkInterfaceId": interface.id, "ipAddress": interface.outputs["privateIp"], "availabilityZoneName": zone,
-            "availabilityZoneId": subnet.outputs["availabilityZoneId"],
+            "networkInterfaceId": interface.id, "ipAddress": interface.outputs["privateIp"],
+            "availabilityZoneName": zone, "availabilityZoneId": subnet.outputs["availabilityZoneId"],
             "mountTargetDnsName": f"{zone}.{resource.outputs['dnsName']}",
         }  # fmt: skip
         self._count(scope, resource.inputs["fileSystemId"], 1)

@@ -14,7 +14,16 @@ from ..scope import Scope
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 PLACEMENT = "aws:ec2/placementGroup:PlacementGroup"
 # a change of these makes no new version
-UNVERSIONED = {"name", "namePrefix", "description", "defaultVersion", "updateDefaultVersion", "tags", "tagsAll", "region"}
+UNVERSIONED = {
+    "name",
+    "namePrefix",
+    "description",
+    "defaultVersion",
+    "updateDefaultVersion",
+    "tags",
+    "tagsAll",
+    "region",
+}
 
 
 class LaunchTemplate(Behaviour):
@@ -30,11 +39,11 @@ class LaunchTemplate(Behaviour):
     def _check(self, scope: Scope, inputs: dict[str, Any]) -> None:
         machine = inputs.get("instanceType")
         if machine and machine not in scope.catalog.machines:
-            raise AwsError(
-                "InvalidInstanceType", f"The following supplied instance types do not exist: [{machine}]"
-            )
+            raise AwsError("InvalidInstanceType", f"The following supplied instance types do not exist: [{machine}]")
         if machine and inputs.get("instanceRequirements"):
-            raise AwsError("InvalidParameterCombination", "InstanceType and InstanceRequirements cannot both be specified")
+            raise AwsError(
+                "InvalidParameterCombination", "InstanceType and InstanceRequirements cannot both be specified"
+            )
         seen = set()
         for block in inputs.get("networkInterfaces") or []:
             place = (block.get("networkCardIndex") or 0, block.get("deviceIndex") or 0)

@@ -58,7 +58,7 @@ class Subnet(Behaviour):
         network = ipaddress.ip_network(cidr, strict=False)
         if str(network) != cidr or not 16 <= network.prefixlen <= 28:
             raise AwsError("InvalidSubnet.Range", f"The CIDR '{cidr}' is invalid.")
-        if not _inside(network, ipaddress.ip_network(vpc.outputs["cidrBlock"])):
+        if not inside(network, ipaddress.ip_network(vpc.outputs["cidrBlock"])):
             raise AwsError("InvalidSubnet.Range", f"The CIDR '{cidr}' is invalid.")
         others = scope.all(SUBNET, vpcId=vpc.id)
         for other in others:
@@ -94,8 +94,9 @@ class Subnet(Behaviour):
             scope.store.remove(association)
 
 
-def _inside(network: Any, other: Any) -> bool:
-    return network.version == other.version and network.subnet_of(other)
+def inside(network: Any, other: Any) -> bool:
+    """Whether an IP network lies in another."""
+    return bool(network.version == other.version and network.subnet_of(other))
 
 
 class InternetGateway(Behaviour):
@@ -149,7 +150,8 @@ class NatGateway(Behaviour):
         if public and not allocation:
             raise AwsError(
                 "MissingParameter",
-                "The request must include the AllocationId parameter. Add the required parameter and retry the request.",
+                "The request must include the AllocationId parameter. Add the required parameter and retry the "
+                "request.",
             )
         for address in [allocation, *inputs.get("secondaryAllocationIds", [])]:
             if address and any(n.outputs.get("allocationId") == address for n in scope.all(NAT)):
