@@ -100,7 +100,7 @@ def test_cloud_addons_run_where_they_should(lab: Lab) -> None:
     def running() -> bool:
         agent = client.get("/apis/apps/v1/namespaces/kube-system/daemonsets/aws-node")["status"]
         dns = client.get("/apis/apps/v1/namespaces/kube-system/deployments/coredns")["status"]
-        return agent.get("numberReady", 0) >= 4 and dns.get("readyReplicas") == 2
+        return bool(agent.get("numberReady", 0) >= 4 and dns.get("readyReplicas") == 2)
 
     until("aws-node on every node and two coredns", running)
     pods = lab.pods("kube-system", "k8s-app%3Daws-node")

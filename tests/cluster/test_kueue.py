@@ -11,7 +11,6 @@ from accelerator_fleet_sim.cluster.kube import ApiError
 from tests.cluster.lab import H100, JOBS, Lab, device_plugin, job, nodes, until
 
 _KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
-_DEPLOYMENT = "/apis/apps/v1/namespaces/kueue-system/deployments/kueue-controller-manager"
 _DAEMON_SETS = "/apis/apps/v1/namespaces/kube-system/daemonsets"
 
 
@@ -125,30 +124,3 @@ def test_discovery_is_whole_and_pending_workloads_can_be_seen(lab: Lab, queues: 
     path = "/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/fleet/pendingworkloads"
     until("the pending workload to be listed", lambda: lab.client.get(path)["items"])
     lab.client.delete(f"{JOBS}/too-big", {"propagationPolicy": "Background"})
-
-
-def test_a_program_that_dies_comes_back_and_the_pod_says_so(lab: Lab, queues: float) -> None:
-    import os
-    import signal
-
-    def pod() -> dict[str, Any]:
-        return lab.pods("kueue-system")[0]["status"]["containerStatuses"][0]
-
-    before = pod()["restartCount"]
-    process = next(p for r in lab.runtime.summary() for p in r.get("processes", []) if p["name"].startswith("pod-"))
-    os.kill(process["pid"], signal.SIGKILL)
-    until("the pod to be ready again", lambda: pod()["restartCount"] == before + 1 and pod()["ready"], 60)
-
-
-def test_kueue_ends_with_its_deployment(lab: Lab, queues: float) -> None:
-    lab.client.patch(_DEPLOYMENT, {"spec": {"replicas": 0}})
-
-    def processes() -> list[str]:
-        rows = lab.runtime.summary()
-        return [p["name"] for r in rows for p in r.get("processes", []) if p["name"].startswith("pod-")]
-
-    until("the process to end", lambda: processes() == [] and lab.pods("kueue-system") == [])
-    with pytest.raises(ApiError, match="failed calling webhook"):
-        lab.client.create(f"{_KUEUE}/clusterqueues", _cluster_queue("nobody-asks", 8))
-    lab.client.patch(_DEPLOYMENT, {"spec": {"replicas": 1}})
-    until("Kueue to be back", lambda: lab.client.get(_DEPLOYMENT)["status"].get("readyReplicas") == 1, 60)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import shutil
 import threading
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 from accelerator_fleet_sim.cluster.controlplane import KUBELET_PORT
 from accelerator_fleet_sim.cluster.devices import DeviceAgents
 from accelerator_fleet_sim.cluster.images import real_program
-from accelerator_fleet_sim.cluster.kube import ApiError, Mirror
+from accelerator_fleet_sim.cluster.kube import Mirror
 from accelerator_fleet_sim.cluster.model import Json
 from accelerator_fleet_sim.cluster.realpod import RealPod, Surroundings
 
@@ -69,7 +68,7 @@ class NodeAgents:
             self._dirty.clear()
             try:
                 self._look()
-            except (OSError, http.client.HTTPException, ApiError, ValueError, KeyError) as error:
+            except Exception as error:  # one bad object must not stop the agents of all others
                 if not self._stop.is_set():
                     self._around.log(f"{self._around.cluster}: node agents: {error}")
                     time.sleep(1)

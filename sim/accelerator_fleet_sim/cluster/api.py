@@ -47,7 +47,7 @@ class ClusterRuntime:
         self.folder = folder.resolve()
         self.log = log
         self._own = self.folder / _RUNTIME
-        self._own.mkdir(parents=True, exist_ok=True)
+        self._own.mkdir(mode=0o700, parents=True, exist_ok=True)
         (self._own / "tmp").mkdir(exist_ok=True)
         self._supervisor = Supervisor(self._own / "processes", log)
         if left := self._supervisor.sweep():
@@ -61,6 +61,7 @@ class ClusterRuntime:
         self._sockets: SocketFolder | None = None
         self._tokens: TokenWebhook | None = None
         self._loop: TunnelLoop | None = None
+        self._stopped = False
 
     # -- clusters --------------------------------------------------------------------------------------------------
 
@@ -153,8 +154,9 @@ class ClusterRuntime:
                 self.log(f"{record.name}: {error}")
 
     def stop(self) -> None:
-        """End every process, API servers before etcd, and wait for them. The clusters' files stay."""
+        """End every process, API servers before etcd, and wait for them. Files stay; this object starts no more."""
         with self._lock:
+            self._stopped = True
             clusters = list(self._clusters.values())
             self._clusters.clear()
         stoppers = [threading.Thread(target=c.stop) for c in clusters]
@@ -178,26 +180,22 @@ class ClusterRuntime:
         """Per cluster: name, endpoint, processes {name, pid, rss in bytes}; the shared etcd comes last."""
         with self._lock:
             running = dict(self._clusters)
-        rows: list[Json] = []
-        for record in self._records():
-            cluster = running.get(record.name)
-            processes = self._supervisor.snapshot(f"{record.name}.")
-            rows.append(
-                {
-                    "name": record.name,
-                    "version": record.version,
-                    "endpoint": f"https://127.0.0.1:{record.port}",
-                    "state": "running" if cluster is not None else "stopped",
-                    "processes": processes,
-                    "pids": [p["pid"] for p in processes],
-                    "rss": sum(p["rss"] for p in processes),
-                }
-            )
-        shared = self._supervisor.snapshot("_etcd.")
-        if shared:
-            pids, rss = [p["pid"] for p in shared], sum(p["rss"] for p in shared)
-            rows.append({"name": "(etcd)", "endpoint": "", "state": "running", "pids": pids, "rss": rss})
+        rows = [self._row(r.name, r.version, f"https://127.0.0.1:{r.port}", r.name in running) for r in self._records()]
+        if self._supervisor.snapshot("_etcd."):
+            rows.append(self._row("_etcd", "", "", True) | {"name": "(etcd)"})
         return rows
+
+    def _row(self, name: str, version: str, endpoint: str, running: bool) -> Json:
+        processes = self._supervisor.snapshot(f"{name}.")
+        return {
+            "name": name,
+            "version": version,
+            "endpoint": endpoint,
+            "state": "running" if running else "stopped",
+            "processes": processes,
+            "pids": [p["pid"] for p in processes],
+            "rss": sum(p["rss"] for p in processes),
+        }
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
@@ -222,6 +220,8 @@ class ClusterRuntime:
     def _start_shared(self) -> None:
         """What all clusters share: etcd, the token webhook, the tunnels."""
         with self._lock:
+            if self._stopped:
+                raise ClusterError("the datacentre has been stopped")
             if self._etcd is not None:
                 return
             for record in self._records():

@@ -138,7 +138,7 @@ class ControlPlane:
         while time.monotonic() < deadline:
             if client.ready():
                 return
-            if not process.running and process.failures > 2:
+            if not process.wanted or (not process.running and process.failures > 2):
                 break
             time.sleep(0.1)
         tail = process.log_tail()
@@ -238,7 +238,7 @@ class ControlPlane:
             "manage-all-nodes": "false",
             "manage-nodes-with-annotation-selector": "=".join(KWOK_NODE),
             "node-lease-duration-seconds": str(_NODE_LEASE_S),
-            "node-port": str(KUBELET_PORT),
+            # No port: kwok would listen on all addresses. Nodes carry theirs, KubeletServer answers there.
             "cidr": KWOK_POD_CIDR,
         }
 

@@ -208,9 +208,9 @@ def _difference(node: Json, spec: NodeSpec) -> Json | None:
     after = [t for t in before if (t["key"], t["effect"]) not in ours] + [dict(t) for t in taints]
     devices = json.dumps(spec.shape.device_resources, sort_keys=True)
     same_taints = sorted(map(json.dumps, before)) == sorted(map(json.dumps, after))
-    if not changed and same_taints and new_owned == meta["annotations"].get(_OWNED):
-        return None
     annotations = {_OWNED: new_owned, DEVICES: devices}
+    if not changed and same_taints and annotations.items() <= meta["annotations"].items():
+        return None
     patch: Json = {"metadata": {"labels": changed, "annotations": annotations}}
     if not same_taints:
         patch["metadata"]["resourceVersion"] = meta["resourceVersion"]  # others write taints too

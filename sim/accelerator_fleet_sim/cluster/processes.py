@@ -27,6 +27,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 _LOG_LIMIT = 8 << 20
 _LOG_KEEP = 1 << 20
+_SPAWN_S = 60.0
 _TICK_S = 0.5
 _LOG_EVERY_TICKS = 10
 _MAX_BACKOFF_S = 30.0
@@ -161,9 +162,11 @@ class Supervisor:
         return process
 
     def _spawn(self, process: Process) -> None:
+        if self._closed.is_set():
+            raise ClusterError(f"{process.key} is not started: the datacentre stops")
         done: Future[None] = Future()
         self._jobs.put((process, done))
-        done.result()
+        done.result(_SPAWN_S)
 
     def _spawn_loop(self) -> None:
         while (job := self._jobs.get()) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import http.client
 import shutil
@@ -64,6 +65,7 @@ class RealPod:
         statuses = pod.get("status", {}).get("containerStatuses", [])
         self._restarts = int(statuses[0]["restartCount"]) + 1 if statuses else 0
         self._started_at = _now()
+        self._pod_started_at: str = pod.get("status", {}).get("startTime", self._started_at)
         self._shown: Json = {}
         self._ended = threading.Event()
         self._deleting = False
@@ -97,12 +99,17 @@ class RealPod:
                     if not self._live_once():
                         self._ended.wait(_POLL_S)
                         continue
-                except (OSError, http.client.HTTPException, ApiError, ValueError, KeyError) as error:
-                    self._around.log(f"{self._around.cluster}: pod {self.namespace}/{self.name}: {error}")
+                except Exception as error:  # whatever it is (a program that is not built, too): the pod shows it
+                    self._fail(str(error))
                 backoff = 1.0 if time.monotonic() - began > 120 else min(_MAX_BACKOFF_S, backoff * 2)
                 self._ended.wait(backoff)
         finally:
             self._finish()
+
+    def _fail(self, message: str) -> None:
+        self._around.log(f"{self._around.cluster}: pod {self.namespace}/{self.name}: {message}")
+        with contextlib.suppress(OSError, http.client.HTTPException, ApiError):
+            self._show(waiting="CreateContainerError", message=message)
 
     def _live_once(self) -> bool:
         """From the volumes to the end of the process; False: a volume is not there yet."""
@@ -137,12 +144,14 @@ class RealPod:
         assert self._process is not None
         began = refreshed = time.monotonic()
         while self._process.running and not self._ended.wait(_POLL_S):
-            self._show(ready=self._probe())
-            now = time.monotonic()
-            if now - began < _QUICK_REFRESH_S or now - refreshed > _SLOW_REFRESH_S:
-                self._volumes.refresh()
-                self._refresh_token()
-                refreshed = now
+            # An API server that is away for a moment is no reason to end the program.
+            with contextlib.suppress(OSError, http.client.HTTPException, ApiError):
+                self._show(ready=self._probe())
+                now = time.monotonic()
+                if now - began < _QUICK_REFRESH_S or now - refreshed > _SLOW_REFRESH_S:
+                    self._volumes.refresh()
+                    self._refresh_token()
+                    refreshed = now
 
     def _command(self, program: Path) -> list[str]:
         """The container's own arguments with paths and ports of this machine."""
@@ -155,6 +164,9 @@ class RealPod:
         self.ports = local.ports
         flags = local.flags
         if not kueue.can_serve_visibility(program):
+            self._around.log(
+                f"{self._around.cluster}: this build of Kueue serves no visibility API here, see README.md"
+            )
             flags = kueue.without_visibility(flags)
         return [str(program), f"--config={config}", f"--kubeconfig={self._own_kubeconfig()}", *flags]
 
@@ -232,8 +244,7 @@ class RealPod:
                 ("Ready", ready),
             )
         ]
-        started = self._pod.get("status", {}).get("startTime", moment)
-        patch = {"status": status | {"conditions": conditions, "startTime": started}}
+        patch = {"status": status | {"conditions": conditions, "startTime": self._pod_started_at}}
         try:
             self._around.client.patch(f"{self._path}/status", patch, STRATEGIC)
         except ApiError as error:
