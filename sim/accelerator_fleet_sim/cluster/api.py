@@ -76,15 +76,18 @@ class ClusterRuntime:
         with self._lock_of(name):
             self._start_shared()
             assert self._tokens is not None
-            self._tokens.register(name, authenticate)
             if name not in self._clusters:
                 folder = self.folder / name
                 record = load_record(folder)
+                if record is not None and record.deleting:  # the daemon died while it deleted the one before
+                    self.delete(name)
+                    record = None
                 if record is None:
                     prefix = f"/{name}/{secrets.token_hex(4)}"
                     record = Record(name, version, cluster_id, self._ports.take(), prefix)
                     record.save(folder)
                 self._start(record)
+            self._tokens.register(name, authenticate)
             return self._clusters[name].endpoint
 
     def delete(self, name: str) -> None:
