@@ -140,7 +140,7 @@ def down(env: str) -> int:
     run = Run(env)
     if not run.place.stack_state(env).is_file():
         run.say(f"{env}: nothing is up")
-        return _clear(run) if run.place.home.is_dir() and not run.place.stacks() else 0
+        return _clear(run) if run.place.sim.is_dir() and not run.place.stacks() else 0
     run.prepare()
     protected = _protected(run)
     if protected:
@@ -214,11 +214,16 @@ def eval_line(env: str) -> str:
 
 
 def _status(run: Run) -> int:
-    for name, value in run.variables.items():
-        os.environ[name] = value
+    """The table of `fleet status`, read as in a prepared shell; this process is not one, before or after."""
     from accelerator_fleet.cli import status
 
-    return status.show(run.env)
+    before = dict(os.environ)
+    os.environ.update(run.variables)
+    try:
+        return status.show(run.env)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def _next_steps(run: Run) -> None:

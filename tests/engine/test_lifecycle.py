@@ -23,10 +23,11 @@ pytestmark = pytest.mark.engine
 
 DRIVER = """
 import argparse, sys
-from accelerator_fleet_engine import commands, datacentre, lifecycle
+from accelerator_fleet.cli import status
+from accelerator_fleet_engine import commands, datacentre
 datacentre.start = lambda place, variables: True
 datacentre.stop = lambda place, variables: None
-lifecycle._status = lambda run: print("THE TABLE") or 0
+status.show = lambda env: print("THE TABLE") or 0
 parser = argparse.ArgumentParser()
 words = parser.add_subparsers()
 for register in (commands.register_up, commands.register_preview, commands.register_down):
@@ -105,7 +106,7 @@ def test_up_preview_and_down_in_plain_words(life: Life) -> None:
     assert sorted(p.name for p in (life.folder / ".fleet").iterdir()) == ["bin", "charts", "logs", "pulumi"]
     assert (life.folder / "stacks" / "Pulumi.dev.yaml").read_text() == settings
     code, out, _ = life.run(PROGRAM, "down", "--env", "dev")
-    assert (code, out[0]) == (0, "dev: nothing is up")
+    assert (code, out) == (0, ["dev: nothing is up"])
 
 
 def test_an_error_is_the_engines_own_text_and_names_the_log(life: Life) -> None:
