@@ -134,7 +134,7 @@ def kueue_values(addon: AddonPlan) -> dict[str, object]:
         "metrics": {"bindAddress": ":8443"},
         "webhook": {"port": 9443},
         "leaderElection": {"leaderElect": True},
-        "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
+        "integrations": {"frameworks": ["batch/job"]},
         "resources": {"excludeResourcePrefixes": list(NOT_IN_QUOTA)},
     }
     return {

@@ -11,7 +11,7 @@ from tests.engine.project import Project, api
 
 pytestmark = pytest.mark.engine
 
-SETS = "/apis/apps/v1/namespaces/nvidia-device-plugin/daemonsets"
+SETS = "/apis/apps/v1/namespaces/kube-system/daemonsets"
 POOL = "/api/v1/nodes?labelSelector=accelerator-fleet.dev%2Fpool%3Dpretrain"
 
 
@@ -30,7 +30,7 @@ def test_without_the_device_plugin_no_card_and_no_job(dev: Project) -> None:
         return [n["status"]["allocatable"].get("nvidia.com/gpu", "0") for n in dev.kubectl("use2", POOL)["items"]]
 
     assert cards() == ["8", "8"]
-    before = dev.kubectl("use2", SETS)["items"]
+    before = [d for d in dev.kubectl("use2", SETS)["items"] if "nvidia" in d["metadata"]["name"]]
     assert len(before) == 1
     name = before[0]["metadata"]["name"]
     again = {

@@ -130,3 +130,13 @@ def test_pools_of_another_stack_take_ids_from_it() -> None:
     group = next(g for g in made.of("aws:eks/nodeGroup:NodeGroup") if g.name == "pretrain")
     assert group.inputs["clusterName"] == "cluster-from-base"
     assert group.inputs["subnetIds"] == ["subnet-a"]
+
+
+def test_local_charts_are_the_versions_that_the_catalogue_names() -> None:
+    import tomllib
+
+    import accelerator_fleet_engine
+
+    recipes = tomllib.loads((Path(accelerator_fleet_engine.__file__).parent / "binaries.toml").read_text())["module"]
+    charts = {a.name: a.version for a in load("dev").sites[0].addons if a.chart is not None}
+    assert charts == {name: recipes[name]["version"] for name in ("kueue", "nvidia-device-plugin")}
