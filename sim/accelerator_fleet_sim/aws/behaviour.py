@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import time
 from typing import Any
 
 from ..core.plan import planned_update
@@ -66,17 +67,28 @@ class Behaviour:
     # -- the generic part -------------------------------------------------------------------------------------------
     def create(self, scope: Scope, inputs: dict[str, Any]) -> Resource:
         """Check and make the resource; nothing is stored when it raises."""
+        named = self.with_name(inputs)
         self.check_tags(inputs)
         self.check_references(scope, inputs)
-        self.check_unique(scope, inputs)
-        self.validate(scope, inputs)
-        identity = self.identity(scope, inputs)
+        self.check_unique(scope, named)
+        self.validate(scope, named)
+        identity = self.identity(scope, named)
         region = "" if self.is_global else scope.region
         resource = Resource(CLOUD, scope.account, region, self.token, identity, inputs=inputs,
                             created=scope.world.clock.now())  # fmt: skip
-        resource.outputs = self.first_outputs(scope, identity, inputs)
+        resource.outputs = self.first_outputs(scope, identity, named)
         self.complete(scope, resource)
         return resource
+
+    def with_name(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Inputs with the name that the provider makes of a prefix: time and counter, 26 digits."""
+        rule = self.rules.autoname
+        if rule is None or inputs.get(rule["property"]):
+            return inputs
+        partners = [p for group in self.rules.lists("conflicts") if rule["property"] in group for p in group]
+        prefix = next((inputs[p] for p in partners if p.endswith("Prefix") and inputs.get(p)), "terraform-")
+        suffix = f"{time.strftime('%Y%m%d%H%M%S')}{time.time_ns() % 10**12:012d}"
+        return {**inputs, rule["property"]: f"{prefix}{suffix}"}
 
     def first_outputs(self, scope: Scope, identity: str, inputs: dict[str, Any]) -> dict[str, Any]:
         """Inputs, templates of the data, and empty values for the rest that the provider always sets."""

@@ -13,6 +13,7 @@ from .control import DATA, ControlPlane
 from .scope import CLOUD, Scope, World
 from .services.eks import CLUSTER
 from .services.iam import ATTACHMENT, ROLE
+from .services.nodegroups import NODE_GROUP
 from .services.vpc import SUBNET, VPC
 
 OWNER = "account"
@@ -82,19 +83,38 @@ def existing_cluster(control: ControlPlane, world: World) -> dict[str, Any]:
     account, region, wanted = world.catalog.account["account"], there["region"], there["cluster_on_request"]
     found = world.store.get(CLOUD, account, region, CLUSTER, wanted["name"])
     if found is None:
-        subnets = [s["id"] for s in there["subnets"] if not s["public"]]
-        inputs = {"name": wanted["name"], "version": wanted["version"], "vpcConfig": {"subnetIds": subnets},
+        inputs = {"name": wanted["name"], "version": wanted["version"], "vpcConfig": {"subnetIds": subnets_of(there)},
                   "roleArn": f"arn:aws:iam::{account}:role/{wanted['role']}", "bootstrapSelfManagedAddons": True,
                   "accessConfig": {"authenticationMode": "API_AND_CONFIG_MAP"}, "tagsAll": {}}  # fmt: skip
         control.create({"type": CLUSTER, "inputs": inputs, "account": account, "region": region})
+    cluster = _owned_when_active(world, CLUSTER, account, region, wanted["name"])
+    group = wanted["group"]
+    identity = f"{wanted['name']}:{group['name']}"
+    if world.store.get(CLOUD, account, region, NODE_GROUP, identity) is None:
+        inputs = {"clusterName": wanted["name"], "nodeGroupName": group["name"], "subnetIds": subnets_of(there),
+                  "nodeRoleArn": f"arn:aws:iam::{account}:role/{group['role']}", "instanceTypes": [group["machine"]],
+                  "scalingConfig": {"desiredSize": group["nodes"], "minSize": group["nodes"],
+                                    "maxSize": group["nodes"]}, "tagsAll": {}}  # fmt: skip
+        control.create({"type": NODE_GROUP, "inputs": inputs, "account": account, "region": region})
+    _owned_when_active(world, NODE_GROUP, account, region, identity)
+    return {"name": cluster.id, "endpoint": cluster.outputs["endpoint"], "vpc": there["vpc"]["id"]}
+
+
+def subnets_of(there: dict[str, Any]) -> list[str]:
+    """The private subnets that were there already."""
+    return [s["id"] for s in there["subnets"] if not s["public"]]
+
+
+def _owned_when_active(world: World, kind: str, account: str, region: str, identity: str) -> Resource:
+    """Waits until a seeded thing runs, and makes it the account's: no program's."""
     while True:
-        found = world.store.get(CLOUD, account, region, CLUSTER, wanted["name"])
+        found = world.store.get(CLOUD, account, region, kind, identity)
         if found is None or found.state not in ("creating", "active"):
-            raise RuntimeError(f"cluster {wanted['name']} did not start")
+            raise RuntimeError(f"{identity} did not start")
         if found.state == "active":
             found.owner = OWNER
             world.store.put(found)
-            return {"name": found.id, "endpoint": found.outputs["endpoint"], "vpc": there["vpc"]["id"]}
+            return found
         time.sleep(0.2)
 
 

@@ -79,9 +79,6 @@ class Role(Behaviour):
         for arn in inputs.get("managedPolicyArns") or []:
             require_policy(scope, arn)
 
-    def identity(self, scope: Scope, inputs: dict[str, Any]) -> str:
-        return str(inputs.get("name") or _generated(inputs))
-
     def complete(self, scope: Scope, resource: Resource) -> None:
         resource.outputs |= {"name": resource.id, "uniqueId": scope.unique("AROA"), "createDate": scope.iso()}
         path = resource.outputs.get("path", "/")
@@ -100,12 +97,6 @@ class Role(Behaviour):
         return {**resource.outputs, "managedPolicyArns": sorted(attached(scope, resource))}
 
 
-def _generated(inputs: dict[str, Any]) -> str:
-    import time
-
-    return f"{inputs.get('namePrefix', 'terraform-')}{time.strftime('%Y%m%d%H%M%S')}{time.time_ns() % 10**12:012d}"
-
-
 class Policy(Behaviour):
     """A customer managed policy."""
 
@@ -119,8 +110,7 @@ class Policy(Behaviour):
         resource.outputs |= {"arn": resource.id, "policyId": scope.unique("ANPA")}
 
     def identity(self, scope: Scope, inputs: dict[str, Any]) -> str:
-        name = inputs.get("name") or _generated(inputs)
-        return f"arn:aws:iam::{scope.account}:policy{inputs.get('path', '/')}{name}"
+        return f"arn:aws:iam::{scope.account}:policy{inputs.get('path', '/')}{inputs['name']}"
 
 
 class RolePolicyAttachment(Behaviour):
@@ -143,9 +133,6 @@ class InstanceProfile(Behaviour):
             "name": resource.id, "uniqueId": scope.unique("AIPA"), "createDate": scope.iso(),
             "arn": f"arn:aws:iam::{scope.account}:instance-profile{path}{resource.id}",
         }  # fmt: skip
-
-    def identity(self, scope: Scope, inputs: dict[str, Any]) -> str:
-        return str(inputs.get("name") or _generated(inputs))
 
 
 class OpenIdConnectProvider(Behaviour):

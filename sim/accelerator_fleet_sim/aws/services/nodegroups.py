@@ -71,11 +71,7 @@ class NodeGroup(Behaviour):
         content = self._content(scope, inputs)
         cluster = active_cluster(scope, inputs["clusterName"])
         version = str(inputs.get("version") or cluster.outputs["version"])
-        name = (
-            inputs.get("nodeGroupName")
-            or f"{inputs.get('nodeGroupNamePrefix', '')}{scope.uuid().replace('-', '')[:26]}"
-        )
-        resource.id = f"{cluster.id}:{name}"
+        name = resource.outputs["nodeGroupName"]
         identity = scope.uuid()
         machines = inputs.get("instanceTypes") or ([] if content.get("instanceType") else ["t3.medium"])
         resource.outputs |= {

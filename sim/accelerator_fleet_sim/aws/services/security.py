@@ -29,21 +29,10 @@ class SecurityGroup(Behaviour):
                 for group in rule.get("securityGroups") or []:
                     self.reference(scope, "group", group)
 
-    def complete(self, scope: Scope, resource: Resource) -> None:
-        if resource.inputs.get("namePrefix") and not resource.inputs.get("name"):
-            resource.outputs["name"] = _prefixed(resource.inputs["namePrefix"])
-
     def deleted(self, scope: Scope, resource: Resource) -> None:
         for kind in (INGRESS, EGRESS):
             for rule in scope.all(kind, securityGroupId=resource.id):
                 scope.store.remove(rule)
-
-
-def _prefixed(prefix: str) -> str:
-    """A name with the provider's own suffix: time and counter, 26 digits."""
-    import time
-
-    return f"{prefix}{time.strftime('%Y%m%d%H%M%S')}{time.time_ns() % 10**12:012d}"
 
 
 class SecurityGroupRule(Behaviour):

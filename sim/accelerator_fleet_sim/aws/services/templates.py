@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from ...core.plan import same
@@ -55,10 +54,6 @@ class LaunchTemplate(Behaviour):
             seen.add(place)
 
     def complete(self, scope: Scope, resource: Resource) -> None:
-        if not resource.outputs.get("name"):
-            prefix = resource.inputs.get("namePrefix", "terraform-")
-            stamp = time.strftime("%Y%m%d%H%M%S")
-            resource.outputs["name"] = f"{prefix}{stamp}{time.time_ns() % 10**12:012d}"
         resource.outputs |= {"latestVersion": 1, "defaultVersion": 1}
         resource.hidden["versions"] = {"1": resource.inputs}
 
