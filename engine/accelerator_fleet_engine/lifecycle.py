@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from accelerator_fleet_engine import datacentre, embedded, environment, events, literal
+from accelerator_fleet_engine import datacentre, embedded, environment, events, literal, orphans
 from accelerator_fleet_engine.errors import EngineError
 from accelerator_fleet_engine.layout import Layout, find_project, layout
 
@@ -75,12 +75,15 @@ class Run:
                 raise EngineError(f"another pulumi works on {self.env} ({holds}); wait for it, or end it")
             self.say(f"lock: an earlier run (process {holder['pid']}) was killed; `pulumi cancel` releases its lock")
             self.quiet("cancel", "--yes", "--stack", self.env)
+            orphans.end(self.place.home)
             return
 
     def failed(self, outcome: literal.Outcome, doing: str) -> int:
         """Shows the engine's own words and where the rest is; returns the exit code."""
         end = "was stopped" if outcome.interrupted else "failed"
-        for text in outcome.watch.errors or [_tail(outcome.log)]:
+        if outcome.code < 0:
+            print(_killed(self.env, -outcome.code), file=sys.stderr)
+        for text in outcome.watch.errors or ([] if outcome.code < 0 else [_tail(outcome.log)]):
             print(f"error: {text}", file=sys.stderr)
         print(f"{doing} {end} after {round(outcome.seconds)} s; full log: {outcome.log}", file=sys.stderr)
         if outcome.interrupted:
@@ -88,6 +91,14 @@ class Run:
             print(f"what is done stays; go on with `{again}`, or remove it with `down` instead", file=sys.stderr)
             return 130
         return 1
+
+
+def _killed(env: str, number: int) -> str:
+    fleet = fleet_word()
+    return (
+        f"pulumi was killed by signal {number}. What it was creating goes on in the cloud but is not in its state, as "
+        f"in life; the next `up` may meet it. To start over: {fleet} down --env {env} && {fleet} up --env {env}"
+    )
 
 
 def _tail(log: Path, lines: int = 20) -> str:
@@ -163,6 +174,7 @@ def _clear(run: Run) -> int:
     """The last stack is gone: ends the datacentre, removes its state. Links, plugins and logs stay for the next up."""
     run.variables = run.variables or environment.shell_env(run.env, run.place.project)
     datacentre.stop(run.place, run.variables)
+    orphans.end(run.place.home)
     for folder in (run.place.sim, run.place.state):
         shutil.rmtree(folder, ignore_errors=True)
     run.say("datacentre: stopped, its files are removed")

@@ -192,3 +192,37 @@ def test_real_accounts_are_refused_before_anything_is_made(life: Life) -> None:
     assert (code, out) == (2, [])
     assert err[0].startswith("prod-use2: these sites are in real accounts: use2 (444455556666)")
     assert not (life.folder / ".fleet").exists()
+
+
+RENDER = """
+import pathlib, time
+import pulumi
+import pulumi_kubernetes as k8s
+provider = k8s.Provider("render", render_yaml_to_directory="rendered")
+made = k8s.core.v1.ConfigMap("c", metadata={"name": "c"}, opts=pulumi.ResourceOptions(provider=provider))
+if not pulumi.runtime.is_dry_run():
+    made.id.apply(lambda _: (pathlib.Path("runs").touch(), time.sleep(300)))
+"""
+
+
+def test_a_killed_engine_is_told_and_its_providers_are_ended_by_the_next_run(life: Life) -> None:
+    from accelerator_fleet_engine import orphans
+
+    (life.folder / "stacks" / "__main__.py").write_text(RENDER)
+    process = life.start("up", "--env", "dev")
+    home, runs = life.folder / ".fleet", life.folder / "stacks" / "runs"
+    end = time.monotonic() + 60
+    while not runs.exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert list(orphans.find(home)) == []  # an engine at work has no orphans
+    locks = list(home.glob("state/.pulumi/locks/**/*.json"))
+    os.kill(json.loads(locks[0].read_text())["pid"], signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert err.startswith("pulumi was killed by signal 9. What it was creating goes on in the cloud")
+    assert len(list(orphans.find(home))) == 1
+    runs.unlink()
+    code, out, _ = life.run(PROGRAM, "up", "--env", "dev")
+    assert code == 0
+    assert any("was killed; `pulumi cancel` releases its lock" in line for line in out)
+    assert list(orphans.find(home)) == []
