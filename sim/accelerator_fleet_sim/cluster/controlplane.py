@@ -153,6 +153,8 @@ class ControlPlane:
         ca = str(self.authority.certificate_file)
         flags = {
             "bind-address": "127.0.0.1",
+            # Without it the API server looks for a default route, and ends where there is only loopback.
+            "advertise-address": "127.0.0.1",
             "secure-port": str(self.port),
             "cert-dir": str(self.folder / "tls"),
             "tls-cert-file": str(server[0]),
