@@ -30,7 +30,7 @@ def test_without_the_device_plugin_no_card_and_no_job(dev: Project) -> None:
         return [n["status"]["allocatable"].get("nvidia.com/gpu", "0") for n in dev.kubectl("use2", POOL)["items"]]
 
     assert cards() == ["8", "8"]
-    before = [d for d in dev.kubectl("use2", SETS)["items"] if "nvidia" in d["metadata"]["name"]]
+    before = [d for d in dev.kubectl("use2", SETS)["items"] if d["metadata"]["name"] == "nvidia-device-plugin"]
     assert len(before) == 1
     name = before[0]["metadata"]["name"]
     again = {
