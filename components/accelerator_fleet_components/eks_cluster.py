@@ -112,6 +112,8 @@ class EksCluster(pulumi.ComponentResource):
             private_subnets=network.private_subnets,
         )
 
+    # What stands below a protected cluster would inherit its protection; add-ons and system nodes can be made again.
+
     def _addon(self, cluster: eks.Cluster, name: str, after: list[pulumi.Resource]) -> eks.Addon:
         from pulumi_aws import eks
 
@@ -121,7 +123,7 @@ class EksCluster(pulumi.ComponentResource):
             addon_name=name,
             resolve_conflicts_on_create="OVERWRITE",
             resolve_conflicts_on_update="PRESERVE",
-            opts=self._opts(cluster, depends_on=after),
+            opts=self._opts(cluster, depends_on=after, protect=False),
         )
 
     def _system(
@@ -149,7 +151,7 @@ class EksCluster(pulumi.ComponentResource):
                 "max_size": plan.max_nodes,
             },
             update_config={"max_unavailable": 1},
-            opts=self._opts(cluster, depends_on=after),
+            opts=self._opts(cluster, depends_on=after, protect=False),
         )
 
     def _found(self, site: SitePlan, network: AwsNetwork, node_role: iam.Role) -> ClusterAccess:
