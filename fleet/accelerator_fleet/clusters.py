@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +56,22 @@ def outputs(env: str) -> dict[str, Any]:
     if not found.get("sites"):
         raise FleetError(env, f"nothing is up; `make up ENV={env}` brings it up")
     return found
+
+
+@contextlib.contextmanager
+def reached(env: str) -> Iterator[None]:
+    """Inside, what an API server or the way to it says becomes a FleetError: people get a sentence, no traceback."""
+    from httpx2 import TransportError
+    from lightkube import ApiError
+    from lightkube.core.exceptions import ConfigError
+
+    try:
+        yield
+    except ApiError as refused:
+        raise FleetError(env, f"the API server refused: {refused.status.message or refused}") from None
+    except (TransportError, ConfigError, subprocess.SubprocessError) as failed:
+        text = f"no answer from the cluster ({failed}); `fleet sim status` says what runs"
+        raise FleetError(env, text) from None
 
 
 def client(env: str, site: dict[str, Any], namespace: str | None = None) -> Client:

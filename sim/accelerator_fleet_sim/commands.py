@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     status = verbs.add_parser("status", help="what is in it, what runs, how much memory")
     status.add_argument("--json", action="store_true")
     verbs.add_parser("stop", help="end every process of it; what is in it stays")
-    verbs.add_parser("reset", help="stop it and forget everything that is in it")
+    verbs.add_parser("reset", help="stop it and forget everything that is in it, the stacks that made it too")
     seed = verbs.add_parser("seed", help="put something there that no program made")
     seed.add_argument("what", choices=["existing"], help="existing: the EKS cluster 'legacy' in the existing VPC")
     clock = verbs.add_parser("clock", help="change how fast simulated time passes")
@@ -47,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
         elif args.verb == "reset":
             lifecycle.reset(folder)
             print(f"{folder} is empty")
+            _forget_stacks(folder)
         elif args.verb == "seed":
             made = client.post(f"/seed/{args.what}", timeout=600)
             print(f"cluster {made['name']} at {made['endpoint']} in {made['vpc']}")
@@ -57,6 +59,15 @@ def run(args: argparse.Namespace) -> int:
     except (NotRunning, CloudError, lifecycle.StartFailed) as error:
         raise FleetError("fleet sim", str(error)) from error
     return 0
+
+
+def _forget_stacks(folder: Path) -> None:
+    """A stack whose cloud is gone cannot be updated or destroyed any more: its state goes with the cloud."""
+    state = folder.parent / "state"
+    if state.is_dir():
+        stacks = sorted(p.stem for p in state.glob(".pulumi/stacks/*/*.json"))
+        shutil.rmtree(state)
+        print(f"stacks forgotten with it: {', '.join(stacks) or 'none'}")
 
 
 def _start(folder: Path, args: argparse.Namespace) -> int:

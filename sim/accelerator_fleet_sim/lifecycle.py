@@ -99,7 +99,10 @@ def stop(folder: Path) -> int:
             ended += 1
     ended += _sweep_clusters(folder)
     _sweep_socket(folder)
-    return ended
+    from accelerator_fleet_engine import orphans
+
+    # Providers of other kinds (Kubernetes) that a killed engine left; the simulated ones are recorded above.
+    return ended + orphans.end(folder.parent)
 
 
 def _orphan(pid: int) -> bool:

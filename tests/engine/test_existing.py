@@ -24,7 +24,10 @@ sites:
     region: us-east-2
     vpc: {{id: {VPC}, subnets: {{us-east-2a: {SUBNETS["us-east-2a"]}, us-east-2b: {SUBNETS["us-east-2b"]}}}}}
     cluster: {{name: legacy}}
-    addons: {{kueue: {{state: managed}}, nvidia-device-plugin: {{state: managed}}, efa-device-plugin: {{state: managed}}}}
+    addons:
+      kueue: {{state: managed}}
+      nvidia-device-plugin: {{state: managed}}
+      efa-device-plugin: {{state: managed}}
 pools:
   - {{name: pretrain, site: use2, chip: h100, cards: 16, runtime: pytorch}}
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,7 +31,17 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     delete.add_argument("job", metavar="JOB")
     for parser, run in ((submit, _submit), (listing, _list), (logs, _logs), (delete, _delete)):
         parser.add_argument("--env", default="dev", metavar="ENV", help="environment (dev)")
-        parser.set_defaults(func=run)
+        parser.set_defaults(func=_reaching(run))
+
+
+def _reaching(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    def reach(args: argparse.Namespace) -> int:
+        from accelerator_fleet.clusters import reached
+
+        with reached(args.env):
+            return run(args)
+
+    return reach
 
 
 def _fleet(env: str) -> Any:

@@ -22,7 +22,10 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def show(env: str, *, as_json: bool = False) -> int:
     """Prints the table of an environment; every count is read from the cluster now, not from the plan."""
-    found = read(env)
+    from accelerator_fleet.clusters import reached
+
+    with reached(env):
+        found = read(env)
     if as_json:
         print(json.dumps(found, indent=2))
         return 0
