@@ -1,0 +1,64 @@
+"""Jobs before any cluster: how cards become pods, and what the Job asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from accelerator_fleet import catalog, jobs, spec
+from accelerator_fleet.errors import FleetError
+from accelerator_fleet.plan import plan
+from accelerator_fleet.plan.model import PoolPlan, SitePlan
+from hypothesis import given
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).resolve().parents[2]
+PROD = plan(spec.load(ROOT / "stacks" / "fleets" / "prod.yaml"), catalog.load())
+POOL: PoolPlan = next(p for p in PROD.pools if p.name == "pretrain")
+SITE: SitePlan = PROD.site(POOL.site)
+
+
+@given(cards=st.integers(-5, 400))
+def test_a_job_has_the_cards_asked_for_or_says_which_counts_fit(cards: int) -> None:
+    try:
+        made = jobs.job_plan("train", POOL, cards)
+    except FleetError as error:
+        assert error.path == "--cards"
+        assert not 1 <= cards <= 256 or cards % 8
+        return
+    assert made.cards == cards
+    assert made.pods == 1 or made.cards_per_pod == POOL.cards_per_node
+
+
+def test_counts_between_nodes_name_their_neighbours() -> None:
+    with pytest.raises(FleetError) as error:
+        jobs.job_plan("train", POOL, 12)
+    assert str(error.value) == "--cards: 12 cards do not fill nodes of 8; nearest: 8 or 16"
+
+
+def test_the_job_goes_through_the_pools_queue_and_asks_for_cards_and_fabric() -> None:
+    job, service = jobs.objects(jobs.job_plan("train", POOL, 256), jobs.load("pytorch"), POOL, SITE)
+    assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == POOL.local_queue
+    assert job["spec"]["parallelism"] == 32
+    pod = job["spec"]["template"]["spec"]
+    assert pod["containers"][0]["resources"]["limits"] == {"nvidia.com/gpu": "8", "vpc.amazonaws.com/efa": "32"}
+    env = {e["name"]: e.get("value") for e in pod["containers"][0]["env"]}
+    assert (env["WORLD_SIZE"], env["MASTER_ADDR"]) == ("256", "train-0.train")
+    assert service["metadata"]["name"] == pod["subdomain"]  # or the rendezvous name does not resolve
+
+
+def test_a_few_cards_of_one_node_ask_for_no_fabric() -> None:
+    job, _ = jobs.objects(jobs.job_plan("try", POOL, 2), jobs.load("hello"), POOL, SITE)
+    limits = job["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]
+    assert limits == {"nvidia.com/gpu": "2"}
+
+
+@pytest.mark.parametrize("name", ["", "Train", "a" * 53, "-a", "a_b"])
+def test_names_that_kubernetes_refuses_are_refused_before(name: str) -> None:
+    with pytest.raises(FleetError, match="--name"):
+        jobs.job_plan(name, POOL, 8)
+
+
+def test_an_unknown_template_names_the_nearest() -> None:
+    with pytest.raises(FleetError, match="unknown template 'pytorhc'; nearest: pytorch"):
+        jobs.load("pytorhc")
