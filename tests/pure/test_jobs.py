@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from accelerator_fleet import catalog, jobs, spec
 from accelerator_fleet.errors import FleetError
 from accelerator_fleet.plan import plan
 from accelerator_fleet.plan.model import PoolPlan, SitePlan
-from hypothesis import given
-from hypothesis import strategies as st
 
 ROOT = Path(__file__).resolve().parents[2]
 PROD = plan(spec.load(ROOT / "stacks" / "fleets" / "prod.yaml"), catalog.load())
@@ -18,16 +19,17 @@ POOL: PoolPlan = next(p for p in PROD.pools if p.name == "pretrain")
 SITE: SitePlan = PROD.site(POOL.site)
 
 
-@given(cards=st.integers(-5, 400))
-def test_a_job_has_the_cards_asked_for_or_says_which_counts_fit(cards: int) -> None:
-    try:
-        made = jobs.job_plan("train", POOL, cards)
-    except FleetError as error:
-        assert error.path == "--cards"
-        assert not 1 <= cards <= 256 or cards % 8
-        return
+@given(cards=st.integers(1, 32).map(lambda n: 8 * n) | st.integers(1, 7))
+def test_whole_nodes_or_a_part_of_one_become_that_many_cards(cards: int) -> None:
+    made = jobs.job_plan("train", POOL, cards)
     assert made.cards == cards
     assert made.pods == 1 or made.cards_per_pod == POOL.cards_per_node
+
+
+@given(cards=st.integers(-5, 400).filter(lambda n: not 1 <= n <= 256 or (n > 8 and n % 8)))
+def test_every_other_count_is_refused(cards: int) -> None:
+    with pytest.raises(FleetError, match="--cards"):
+        jobs.job_plan("train", POOL, cards)
 
 
 def test_counts_between_nodes_name_their_neighbours() -> None:
