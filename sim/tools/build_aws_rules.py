@@ -91,7 +91,7 @@ def build_type(token: str, fact: dict[str, Any], overlay: dict[str, Any]) -> tup
         rule["autoname"] = named
     if token in overlay["delete_before_replace"]:
         rule["delete_before_replace"] = True
-    for key in ("sets", "json", "cidrs", "strings", "unknown_on_change"):
+    for key in ("sets", "json", "cidrs", "strings", "unknown_on_change", "nested_computed"):
         if token in overlay[key]:
             rule[key] = overlay[key][token]
     return rule, differences

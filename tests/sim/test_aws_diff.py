@@ -209,6 +209,13 @@ def test_a_created_resource_is_known_only_where_the_provider_knows() -> None:
     assert "__defaults" not in planned
 
 
+def test_a_created_block_is_unknown_where_the_cloud_fills_it_in() -> None:
+    planned = planned_create(rules("aws:eks/cluster:Cluster"), {"vpcConfig": {"subnetIds": ["a"]}}, REGION)
+    assert planned["vpcConfig"]["subnetIds"] == ["a"]
+    assert planned["vpcConfig"]["clusterSecurityGroupId"] is UNKNOWN
+    assert planned["accessConfig"] is UNKNOWN
+
+
 def test_rules_name_their_source() -> None:
     for token in RULES.tokens:
         assert rules(token).data["source"].startswith("hashicorp/"), token

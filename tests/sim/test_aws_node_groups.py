@@ -126,3 +126,26 @@ def test_templates_that_eks_refuses(
     with refused("Invalid(Request|Parameter)Exception", text):
         account.node_group(net, **{**template(account, **content), "amiType": "AL2023_x86_64_NVIDIA", **more})
     assert account.instances() == []
+
+
+def test_placement_groups(account: Account, net: Net) -> None:
+    account.cluster(net)
+    account.create("PlacementGroup", name="pg", strategy="cluster")
+    burstable = template(account, instanceType="t3.large", placement={"groupName": "pg"})
+    with refused(
+        "InvalidRequestException", "Cluster placement groups are not supported by the 't3.large' instance type"
+    ):
+        account.node_group(net, **burstable)
+    unknown = template(account, instanceType="m6i.large", placement={"groupName": "none"})
+    with refused("InvalidRequestException", "The Placement Group 'none' is unknown"):
+        account.node_group(net, **unknown)
+    fine = template(account, instanceType="m6i.large", placement={"groupName": "pg"})
+    with refused("InvalidRequestException", "cannot be used with multiple Availability Zones"):
+        account.node_group(net, subnetIds=[net["a"], net["b"]], **fine)
+    account.node_group(net, **fine)
+
+
+def test_an_encryption_key_must_exist(account: Account, net: Net) -> None:
+    key = "arn:aws:kms:us-east-2:000000000000:key/none"
+    with refused("InvalidParameterException", "The key .* does not exist"):
+        account.cluster(net, encryptionConfig={"provider": {"keyArn": key}, "resources": ["secrets"]})

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from .rules import TypeRules
-from .values import UNKNOWN, Unknown, get_path, plain
+from .values import UNKNOWN, Secret, Unknown, get_path, plain
 
 EMPTY: tuple[Any, ...] = (None, "", 0, False)
 
@@ -30,7 +30,24 @@ def planned_create(rules: TypeRules, inputs: dict[str, Any], region: str) -> dic
             out[name] = region
         elif shape is None or shape.get("computed"):
             out[name] = UNKNOWN
+    for path in rules.lists("nested_computed"):
+        head, _, rest = path.partition(".")
+        if head in out:
+            out[head] = _with_unknown(out[head], rest.split("."))
     return out
+
+
+def _with_unknown(value: Any, path: list[str]) -> Any:
+    """A copy of a block in which the path is unknown where it is not given. A list: in each element."""
+    if isinstance(value, Secret):
+        return Secret(_with_unknown(value.value, path))
+    if isinstance(value, list):
+        return [_with_unknown(v, path) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if len(path) == 1:
+        return value if value.get(path[0]) is not None else {**value, path[0]: UNKNOWN}
+    return {**value, path[0]: _with_unknown(value[path[0]], path[1:])} if path[0] in value else value
 
 
 def same(rules: TypeRules, path: str, a: Any, b: Any) -> bool:

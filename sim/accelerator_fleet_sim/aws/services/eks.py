@@ -7,6 +7,7 @@ import ipaddress
 import secrets
 from typing import Any
 
+from ...core.values import get_path
 from ...daemon.store import Resource
 from .. import tokens
 from ..behaviour import Behaviour
@@ -16,6 +17,7 @@ from .iam import attached, role_of, trusted_services
 from .vpc import GROUP, SUBNET, VPC, inside
 
 CLUSTER = "aws:eks/cluster:Cluster"
+KEY = "aws:kms/key:Key"
 ADDON = "aws:eks/addon:Addon"
 ENTRY = "aws:eks/accessEntry:AccessEntry"
 ASSOCIATION = "aws:eks/podIdentityAssociation:PodIdentityAssociation"
@@ -66,6 +68,9 @@ class Cluster(Behaviour):
             raise invalid(f"unsupported Kubernetes version {version}")
         if inputs.get("outpostConfig") or (inputs.get("computeConfig") or {}).get("enabled"):
             raise AwsError("UnsupportedOperation", "clusters on Outposts and EKS Auto Mode are not simulated")
+        key = get_path(inputs, "encryptionConfig.provider.keyArn")
+        if key and all(k.outputs["arn"] != key for k in scope.all(KEY)):
+            raise invalid(f"The key {key} does not exist")
         self._check_network(scope, inputs)
 
     def _check_network(self, scope: Scope, inputs: dict[str, Any]) -> None:

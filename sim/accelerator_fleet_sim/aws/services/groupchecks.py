@@ -8,6 +8,8 @@ from ..errors import AwsError
 from ..launch import check_template, reservation_named
 from ..scope import Scope
 from .eks import invalid
+from .templates import PLACEMENT
+from .vpc import SUBNET
 
 RESERVED = ("kubernetes.io", "k8s.io", "eks.amazonaws.com")
 # docs.aws.amazon.com/eks/latest/userguide/launch-templates.html: what a template for EKS must not hold
@@ -123,6 +125,32 @@ def _check_ami(scope: Scope, machine: str, ami: str) -> None:
     )
     if wrong:
         raise invalid(f"[{machine}] is not a valid instance type for requested amiType {ami}")
+
+
+def check_placement(scope: Scope, inputs: dict[str, Any], content: dict[str, Any]) -> None:
+    """A cluster placement group lies in one zone; not every machine can be in one."""
+    name = (content.get("placement") or {}).get("groupName")
+    if not name:
+        return
+    group = scope.find(PLACEMENT, name)
+    if group is None:
+        raise AwsError("InvalidRequestException", f"The Placement Group '{name}' is unknown.")
+    strategy = group.outputs["strategy"]
+    for machine in inputs.get("instanceTypes") or [content["instanceType"]]:
+        if strategy not in scope.catalog.machines[machine]["placement"]:
+            raise AwsError(
+                "InvalidRequestException",
+                f"You must use a valid fully-formed launch template. {strategy.capitalize()} placement groups are not "
+                f"supported by the '{machine}' instance type. Specify a supported instance type or change the "
+                "placement group strategy, and try again.",
+            )
+    zones = {s.outputs["availabilityZone"] for i in inputs["subnetIds"] if (s := scope.find(SUBNET, i)) is not None}
+    if strategy == "cluster" and len(zones) > 1:
+        raise AwsError(
+            "InvalidRequestException",
+            f"A cluster placement group ({name}) cannot be used with multiple Availability Zones: "
+            f"{', '.join(sorted(zones))}",
+        )
 
 
 def default_ami(scope: Scope, content: dict[str, Any], machines: list[str]) -> str:

@@ -12,7 +12,14 @@ from ..launch import INSTANCE, Launch, launch_instances, reservation_named, term
 from ..nodes import node_spec
 from ..scope import Scope
 from .eks import CLUSTER, active_cluster, check_role, invalid
-from .groupchecks import check_labels, check_machines, check_scaling, check_template_content, default_ami
+from .groupchecks import (
+    check_labels,
+    check_machines,
+    check_placement,
+    check_scaling,
+    check_template_content,
+    default_ami,
+)
 from .iam import attached, role_of
 from .templates import PLACEMENT, resolve
 from .vpc import SUBNET
@@ -38,6 +45,7 @@ class NodeGroup(Behaviour):
         content = self._content(scope, inputs)
         check_template_content(scope, inputs, content)
         check_machines(scope, inputs, content)
+        check_placement(scope, inputs, content)
         self._check_version(scope, inputs, cluster)
 
     def _content(self, scope: Scope, inputs: dict[str, Any]) -> dict[str, Any]:
