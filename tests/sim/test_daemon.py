@@ -154,13 +154,13 @@ def test_two_hundred_nodes_stay_small(start: Start) -> None:
     there = client.get("/aws/resources?type=aws:ec2/subnet:Subnet&owner=account")
     private = [r["id"] for r in there if not r["outputs"]["mapPublicIpOnLaunch"]]
     role = "arn:aws:iam::000000000000:role/legacy-"
-    cluster = create(
-        client, "aws:eks/cluster:Cluster", name="c", roleArn=f"{role}cluster", vpcConfig={"subnetIds": private}
-    )
+    config = {"subnetIds": private}
+    cluster = create(client, "aws:eks/cluster:Cluster", name="c", roleArn=f"{role}cluster", vpcConfig=config)
     client.finish(cluster["operation"])
     size = {"minSize": 0, "maxSize": 200, "desiredSize": 200}
-    group = create(client, "aws:eks/nodeGroup:NodeGroup", clusterName="c", nodeGroupName="g", nodeRoleArn=f"{role}nodes",
-                   subnetIds=private, scalingConfig=size, instanceTypes=["m6i.large"])  # fmt: skip
+    inputs = {"clusterName": "c", "nodeGroupName": "g", "nodeRoleArn": f"{role}nodes", "subnetIds": private}
+    inputs |= {"scalingConfig": size, "instanceTypes": ["m6i.large"]}
+    group = create(client, "aws:eks/nodeGroup:NodeGroup", **inputs)
     client.finish(group["operation"])
     status = client.get("/status")
     count = {r["type"]: r["count"] for r in status["resources"] if r["owner"] == "nodegroup"}
