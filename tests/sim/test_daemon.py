@@ -158,7 +158,12 @@ def test_two_hundred_nodes_stay_small(start: Start) -> None:
     cluster = create(client, "aws:eks/cluster:Cluster", name="c", roleArn=f"{role}cluster", vpcConfig=config)
     client.finish(cluster["operation"])
     size = {"minSize": 0, "maxSize": 200, "desiredSize": 200}
-    inputs = {"clusterName": "c", "nodeGroupName": "g", "nodeRoleArn": f"{role}nodes", "subnetIds": private}
+    inputs: dict[str, Any] = {
+        "clusterName": "c",
+        "nodeGroupName": "g",
+        "nodeRoleArn": f"{role}nodes",
+        "subnetIds": private,
+    }
     inputs |= {"scalingConfig": size, "instanceTypes": ["m6i.large"]}
     group = create(client, "aws:eks/nodeGroup:NodeGroup", **inputs)
     client.finish(group["operation"])
