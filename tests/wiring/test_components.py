@@ -36,7 +36,15 @@ class Recorder(pulumi.runtime.Mocks):
             out["latestVersion"] = 1
         if args.typ == "pulumi:pulumi:StackReference":
             zones = {f"us-east-2{z}": f"subnet-{z}" for z in "abc"}
-            keys = "cluster version endpoint certificateAuthority clusterSecurityGroup nodeRoleArn vpcId".split()
+            keys = [
+                "cluster",
+                "version",
+                "endpoint",
+                "certificateAuthority",
+                "clusterSecurityGroup",
+                "nodeRoleArn",
+                "vpcId",
+            ]
             out["outputs"] = {"sites": {"use2": {**{k: f"{k}-from-base" for k in keys}, "privateSubnets": zones}}}
         return f"{args.name}-id", out
 
