@@ -26,6 +26,7 @@ SHORT = {
     "RouteTableAssociation": "ec2/routeTableAssociation", "SecurityGroup": "ec2/securityGroup",
     "SecurityGroupIngressRule": "vpc/securityGroupIngressRule", "LaunchTemplate": "ec2/launchTemplate",
     "PlacementGroup": "ec2/placementGroup", "CapacityReservation": "ec2/capacityReservation",
+    "CapacityBlockReservation": "ec2/capacityBlockReservation",
     "VpcEndpoint": "ec2/vpcEndpoint", "Role": "iam/role", "RolePolicyAttachment": "iam/rolePolicyAttachment",
     "Cluster": "eks/cluster", "NodeGroup": "eks/nodeGroup", "Addon": "eks/addon", "AccessEntry": "eks/accessEntry",
     "FileSystem": "efs/fileSystem", "MountTarget": "efs/mountTarget", "Queue": "sqs/queue", "Volume": "ebs/volume",

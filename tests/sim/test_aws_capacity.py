@@ -76,3 +76,33 @@ def test_a_subnet_runs_out_of_addresses(account: Account, net: Net) -> None:
     account.cluster(net)
     with pytest.raises(Refusal, match="InsufficientFreeAddressesInSubnet"):
         account.node_group(net, subnetIds=[small], nodes=12)
+
+
+def test_an_open_reservation_is_used_by_whoever_fits(account: Account, net: Net) -> None:
+    account.cluster(net)
+    base = {"instanceType": "p4d.24xlarge", "availabilityZone": "us-east-2a", "instancePlatform": "Linux/UNIX"}
+    made = account.create("CapacityReservation", instanceCount=8, instanceMatchCriteria="open", **base)["id"]
+    account.node_group(net, nodes=8, instanceTypes=["p4d.24xlarge"], amiType="AL2023_x86_64_NVIDIA")
+    running = account.store.resources(type="aws:ec2/instance:Instance")
+    assert {i.hidden["reservation"] for i in running} == {made}
+    with pytest.raises(Refusal, match=r"8 instances run in capacity reservation"):
+        account.update("CapacityReservation", made, instanceCount=4, **base)
+
+
+def test_an_update_that_the_provider_does_not_carry_out(account: Account) -> None:
+    """A capacity reservation's placement group: shown as an update, silently not done."""
+    base = {"instanceType": "m6i.large", "availabilityZone": "us-east-2a", "instancePlatform": "Linux/UNIX",
+            "instanceCount": 1}  # fmt: skip
+    made = account.create("CapacityReservation", **base)["id"]
+    arn = "arn:aws:ec2:us-east-2:000000000000:placement-group/pg"
+    assert not account.update("CapacityReservation", made, placementGroupArn=arn, **base).get("placementGroupArn")
+
+
+def test_a_capacity_block_is_not_given_back(account: Account) -> None:
+    offer = {"capacityBlockOfferingId": "cb-0e3bedded00000424", "instancePlatform": "Linux/UNIX"}
+    made = account.create("CapacityBlockReservation", **offer)
+    assert (made["instanceType"], made["instanceCount"]) == ("p5.48xlarge", 4)
+    account.delete("CapacityBlockReservation", made["id"])
+    assert account.read("CapacityBlockReservation", made["id"]) is not None
+    with pytest.raises(Refusal, match=r"offering 'cb-0' does not exist"):
+        account.create("CapacityBlockReservation", **{**offer, "capacityBlockOfferingId": "cb-0"})

@@ -119,6 +119,9 @@ class Behaviour:
         before = resource.outputs
         planned = planned_update(self.rules, before, resource.inputs, inputs, scope.region)
         resource.outputs = {k: v if v is not UNKNOWN else before.get(k) for k, v in planned.items()}
+        for name in self.row.get("silent", []):  # the provider plans an update and calls nothing
+            resource.outputs.pop(name, None)
+            resource.outputs |= {name: before[name]} if name in before else {}
         resource.inputs = inputs
         self.updated(scope, resource, before)
         return before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..daemon.store import Resource
@@ -29,6 +29,7 @@ class Launch:
     groups: tuple[str, ...] = ()
     template_version: str = ""
     template_id: str = ""
+    preference: str = "open"  # of capacity reservations
 
 
 def interfaces_of(template: dict[str, Any]) -> list[dict[str, Any]]:
@@ -231,16 +232,41 @@ def refusal(scope: Scope, launch: Launch, zone: str, count: int) -> tuple[int, A
 def launch_instances(
     scope: Scope, launch: Launch, subnet: Resource, count: int
 ) -> tuple[list[Resource], AwsError | None]:
-    """Start as many as there is room for; the error says why not all did."""
+    """Start as many as there is room for, in open reservations first; the error says why not all did."""
     zone = subnet.outputs["availabilityZone"]
-    able, error = refusal(scope, launch, zone, count)
+    made: list[Resource] = []
+    for reserved in _open_reservations(scope, launch, zone):
+        room = min(_reservation_room(scope, reserved, zone), count - len(made))
+        if room > 0:
+            made += _start(scope, reserved, subnet, room)[0]
+    if len(made) == count:
+        return made, None
+    able, error = refusal(scope, launch, zone, count - len(made))
+    more, full = _start(scope, launch, subnet, able)
+    return [*made, *more], full or error
+
+
+def _open_reservations(scope: Scope, launch: Launch, zone: str) -> list[Launch]:
+    """The launch inside each reservation that takes whoever fits, unless it names one or wants none."""
+    if launch.reservation or launch.market != "on-demand" or launch.preference == "none":
+        return []
+    return [
+        replace(launch, reservation=r.id)
+        for r in scope.all(
+            RESERVATION, instanceType=launch.machine, availabilityZone=zone, instanceMatchCriteria="open"
+        )
+        if not launch.placement or r.outputs.get("placementGroupArn", "").rpartition("/")[2] == launch.placement
+    ]
+
+
+def _start(scope: Scope, launch: Launch, subnet: Resource, count: int) -> tuple[list[Resource], AwsError | None]:
+    zone = subnet.outputs["availabilityZone"]
     try:
-        addresses = scope.free_addresses(subnet, able)
+        addresses = scope.free_addresses(subnet, count)
     except AwsError as full:
         return [], full
-    slots = _free_slots(scope, launch.machine, zone, able)
     made = []
-    for address, slot in zip(addresses, slots, strict=True):
+    for address, slot in zip(addresses, _free_slots(scope, launch.machine, zone, count), strict=True):
         identity = scope.identity("i")
         interface = scope.add_interface(subnet, launch.owner, "", list(launch.groups), address)
         outputs = {
@@ -251,7 +277,7 @@ def launch_instances(
         hidden = {"market": launch.market, "reservation": launch.reservation, "slot": slot,
                   "template_version": launch.template_version, "template_id": launch.template_id}  # fmt: skip
         made.append(scope.new(INSTANCE, identity, launch.owner, outputs, **hidden))
-    return made, error
+    return made, None
 
 
 def private_dns(region: str, address: str) -> str:

@@ -179,7 +179,8 @@ class NodeGroup(Behaviour):
         placement = (content.get("placement") or {}).get("groupName")
         if placement and scope.find(PLACEMENT, placement) is None:
             raise AwsError("InvalidPlacementGroup.Unknown", f"The Placement Group '{placement}' is unknown.")
-        target = (content.get("capacityReservationSpecification") or {}).get("capacityReservationTarget") or {}
+        wanted = content.get("capacityReservationSpecification") or {}
+        target = wanted.get("capacityReservationTarget") or {}
         market = {"SPOT": "spot", "CAPACITY_BLOCK": "capacity-block"}.get(resource.outputs["capacityType"], "on-demand")
         cluster = scope.find(CLUSTER, resource.hidden["cluster"])
         group = cluster.outputs["vpcConfig"]["clusterSecurityGroupId"] if cluster else ""
@@ -188,7 +189,8 @@ class NodeGroup(Behaviour):
         template = resource.outputs.get("launchTemplate") or {}
         return [
             Launch(machine, self.owner(scope, resource), market, target.get("capacityReservationId"), placement,
-                   tuple(dict.fromkeys(groups)) or (group,), template.get("version", ""), template.get("id", ""))
+                   tuple(dict.fromkeys(groups)) or (group,), template.get("version", ""), template.get("id", ""),
+                   wanted.get("capacityReservationPreference") or "open")
             for machine in resource.outputs["instanceTypes"] or [content["instanceType"]]
         ]  # fmt: skip
 
