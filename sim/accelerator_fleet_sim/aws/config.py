@@ -86,7 +86,10 @@ class AwsCloud:
             region = ""
         tags = settings.get("defaultTags") or {}
         default = {} if isinstance(tags, Unknown) else tags.get("tags") or {}
-        return Config(region, default, {"account": ACCOUNT, "region": region})
+        ignored = settings.get("ignoreTags")
+        return Config(
+            region, default, ignored if isinstance(ignored, dict) else {}, {"account": ACCOUNT, "region": region}
+        )
 
     def all_tags(self, config: Config, inputs: dict[str, Any]) -> Any:
         """Default tags under the resource's own; unknown when one of them is, secret when one of them is."""
@@ -95,7 +98,9 @@ class AwsCloud:
             return UNKNOWN
         own = plain(tags) if isinstance(plain(tags), dict) else {}
         merged = {k: v if isinstance(v, str) else json.dumps(v) for k, v in {**config.default_tags, **own}.items()}
-        return Secret(merged) if has_secret(tags) else merged
+        exact, prefixes = config.ignored_tags.get("keys", []), tuple(config.ignored_tags.get("keyPrefixes", []))
+        kept = {k: v for k, v in merged.items() if k not in exact and not k.startswith(prefixes or "\0")}
+        return Secret(kept) if has_secret(tags) else kept
 
     def functions(self) -> set[str]:
         """Functions that are simulated."""

@@ -14,6 +14,7 @@ class Config:
 
     region: str = ""
     default_tags: dict[str, Any] = field(default_factory=dict)
+    ignored_tags: dict[str, list[str]] = field(default_factory=dict)  # keys, keyPrefixes
     scope: dict[str, Any] = field(default_factory=dict)
 
 

@@ -21,7 +21,7 @@ from .clock import Clock
 from .noclusters import NoClusters
 from .operations import Operations
 from .server import HttpError, HttpServer, Route
-from .store import Store
+from .store import Resource, Store
 
 KEEP = 7 * 86400.0  # simulated seconds that ended operations are kept
 
@@ -59,22 +59,27 @@ class Datacentre:
         threading.Thread(target=self._resume, name="resume", daemon=True).start()
 
     def _resume(self) -> None:
-        for cluster in self.store.resources(cloud=CLOUD, type=CLUSTER):
-            if cluster.state != "active":
-                continue
-            scope = Scope(self.world, cluster.account, cluster.region)
-            authenticate = tokens.authenticator(self.world, cluster.region, cluster.id)
-            try:
-                self.clusters.ensure(cluster.hidden["runtime"], version=cluster.outputs["version"],
-                                     cluster_id=cluster.hidden["issuer"], authenticate=authenticate)  # fmt: skip
-                behaviour = self.aws.behaviours[NODE_GROUP]
-                assert isinstance(behaviour, NodeGroup)
-                for group in scope.all(NODE_GROUP, clusterName=cluster.id):
-                    if group.state not in ("creating", "deleting"):
-                        behaviour.push(scope, group)
-            except Exception as problem:  # one broken cluster must not keep the others down
-                log(f"cluster {cluster.id} did not come back: {problem!r}")
+        found = [c for c in self.store.resources(cloud=CLOUD, type=CLUSTER) if c.state == "active"]
+        threads = [threading.Thread(target=self._bring_back, args=(c,), daemon=True) for c in found]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         self.operations.start()
+
+    def _bring_back(self, cluster: Resource) -> None:
+        scope = Scope(self.world, cluster.account, cluster.region)
+        authenticate = tokens.authenticator(self.world, cluster.region, cluster.id)
+        behaviour = self.aws.behaviours[NODE_GROUP]
+        assert isinstance(behaviour, NodeGroup)
+        try:
+            self.clusters.ensure(cluster.hidden["runtime"], version=cluster.outputs["version"],
+                                 cluster_id=cluster.hidden["issuer"], authenticate=authenticate)  # fmt: skip
+            for group in scope.all(NODE_GROUP, clusterName=cluster.id):
+                if group.state not in ("creating", "deleting"):
+                    behaviour.push(scope, group)
+        except Exception as problem:  # one broken cluster must not keep the others down
+            log(f"cluster {cluster.id} did not come back: {problem!r}")
 
     def stop(self) -> None:
         """End operations and control planes; the store keeps all."""
