@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ POOL = "{name: pretrain, site: use2, chip: h100, cards: 16, runtime: pytorch}"
 
 
 @pytest.fixture(scope="module")
-def scaled(dev: Project) -> Iterator[tuple[Project, list[dict[str, object]]]]:
+def scaled(dev: Project) -> Iterator[tuple[Project, list[dict[str, Any]]]]:
     """dev with its pool at 32 cards, and the steps that the preview had announced."""
     dev.edit("fleets/dev.yaml", POOL, POOL.replace("16", "32"))
     steps = dev.preview()
@@ -26,7 +27,7 @@ def scaled(dev: Project) -> Iterator[tuple[Project, list[dict[str, object]]]]:
     assert len(nodes) == 2
 
 
-def test_the_preview_shows_two_counts_and_nothing_else(scaled: tuple[Project, list[dict[str, object]]]) -> None:
+def test_the_preview_shows_two_counts_and_nothing_else(scaled: tuple[Project, list[dict[str, Any]]]) -> None:
     _, steps = scaled
     seen = {}
     for step in steps:
@@ -44,7 +45,7 @@ def test_the_preview_shows_two_counts_and_nothing_else(scaled: tuple[Project, li
     }
 
 
-def test_a_gang_of_32_cards_lands_on_four_nodes(scaled: tuple[Project, list[dict[str, object]]]) -> None:
+def test_a_gang_of_32_cards_lands_on_four_nodes(scaled: tuple[Project, list[dict[str, Any]]]) -> None:
     project, _ = scaled
     nodes = project.kubectl("use2", "/api/v1/nodes?labelSelector=accelerator-fleet.dev%2Fpool%3Dpretrain")["items"]
     assert len(nodes) == 4

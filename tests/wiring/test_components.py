@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pulumi
 import pytest
@@ -48,7 +48,7 @@ class Recorder(pulumi.runtime.Mocks):
             out["outputs"] = {"sites": {"use2": {**{k: f"{k}-from-base" for k in keys}, "privateSubnets": zones}}}
         return f"{args.name}-id", out
 
-    def call(self, args: pulumi.runtime.MockCallArgs) -> dict[str, Any]:
+    def call(self, args: pulumi.runtime.MockCallArgs) -> NoReturn:
         raise AssertionError(f"the program calls {args.token} although nothing exists already")
 
     def of(self, kind: str) -> list[pulumi.runtime.MockResourceArgs]:
@@ -71,7 +71,7 @@ def build(plan: FleetPlan, scope: Scope | None = None) -> Recorder:
         providers = {s.name: aws.Provider(s.name, region=s.region, allowed_account_ids=[s.account]) for s in plan.sites}
         Fleet(plan.fleet, plan, providers, scope)
 
-    pulumi.runtime.test(program)()
+    pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]
     return mocks
 
 
