@@ -61,10 +61,11 @@ def register_down(subparsers: "Subparsers") -> None:
 
 
 def _build(arguments: argparse.Namespace) -> int:
+    from accelerator_fleet.cli.shell import fleet_word
     from accelerator_fleet_engine import binaries
 
     found = binaries.ensure()
-    print(f"engine: all {len(found)} binaries are there; where they come from: fleet engine list")
+    print(f"engine: all {len(found)} binaries are there; where they come from: {fleet_word()} engine list")
     return 0
 
 

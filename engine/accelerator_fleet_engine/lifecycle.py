@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from accelerator_fleet.cli.shell import eval_line, fleet_word
 from accelerator_fleet_engine import datacentre, embedded, environment, events, literal, orphans
 from accelerator_fleet_engine.errors import EngineError
 from accelerator_fleet_engine.layout import Layout, find_project, layout
@@ -200,29 +201,13 @@ def _explain_protection(run: Run, urns: list[str]) -> int:
     prefix = _prepared_prefix(run)
     for number, urn in enumerate(urns):
         run.say(f"  {prefix if number == 0 else ''}pulumi state unprotect --stack {run.env} --yes {shlex.quote(urn)}")
-    run.say(f"and then: fleet down --env {run.env}")
+    run.say(f"and then: {fleet_word()} down --env {run.env}")
     return 1
 
 
 def _prepared_prefix(run: Run) -> str:
     """What must be typed before `pulumi …` in this shell: nothing when it is prepared."""
     return "" if environment.is_prepared(run.env) else f"{eval_line(run.env)} && "
-
-
-def fleet_word() -> str:
-    """How this shell can call `fleet`: by its name when it is on PATH, else by its path."""
-    ours = Path(sys.prefix) / "bin" / "fleet"
-    found = shutil.which("fleet")
-    if found and Path(found).resolve() == ours.resolve():
-        return "fleet"
-    try:
-        return shlex.quote(str(ours.relative_to(Path.cwd())))
-    except ValueError:
-        return shlex.quote(str(ours))
-
-
-def eval_line(env: str) -> str:
-    return f'eval "$({fleet_word()} env {env})"'
 
 
 def _status(run: Run) -> int:

@@ -6,15 +6,19 @@ import contextlib
 import functools
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accelerator_fleet.errors import FleetError
+from accelerator_fleet.errors import FleetError, unknown
 
 if TYPE_CHECKING:
     from lightkube import Client
+
+# What Pulumi says of a stack that was never made, and of a state folder that was removed (`fleet sim reset`).
+_NO_STACK = ("no stack named", "unable to open state directory")
 
 
 def project_root(start: Path | None = None) -> Path:
@@ -51,8 +55,12 @@ def outputs(env: str) -> dict[str, Any]:
     )
     if done.returncode != 0:
         text = (done.stderr.strip() or done.stdout.strip()).removeprefix("error: ")
-        raise FleetError(env, f"the stack's outputs cannot be read: {text}")
-    found: dict[str, Any] = json.loads(done.stdout)
+        if not any(sign in text for sign in _NO_STACK):
+            raise FleetError(env, f"the stack's outputs cannot be read: {text}")
+        if not (project_root() / "stacks" / f"Pulumi.{env}.yaml").is_file():
+            known = (p.name[len("Pulumi.") : -len(".yaml")] for p in (project_root() / "stacks").glob("Pulumi.*.yaml"))
+            raise FleetError(env, unknown("stack", env, known))
+    found: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
     if not found.get("sites"):
         raise FleetError(env, f"nothing is up; `make up ENV={env}` brings it up")
     return found
@@ -70,8 +78,15 @@ def reached(env: str) -> Iterator[None]:
     except ApiError as refused:
         raise FleetError(env, f"the API server refused: {refused.status.message or refused}") from None
     except (TransportError, ConfigError, subprocess.SubprocessError) as failed:
-        text = f"no answer from the cluster ({failed}); `fleet sim status` says what runs"
-        raise FleetError(env, text) from None
+        raise FleetError(env, _unreached(str(failed))) from None
+
+
+def _unreached(text: str) -> str:
+    """The cloud's own sentence where its token plugin (`aws`) gave one, else what the connection said."""
+    said = re.sub(r"^Exec \S+ returned -?\d+: (aws: )?", "", text).strip()
+    if "start it with" in said:
+        return said
+    return f"no answer from the cluster ({said}); `fleet sim status` says what runs"
 
 
 def client(env: str, site: dict[str, Any], namespace: str | None = None) -> Client:

@@ -68,10 +68,33 @@ def test_a_mistyped_word_names_the_nearest(words: list[str], text: str) -> None:
 
 
 def test_the_hint_outside_a_prepared_shell_and_only_there() -> None:
-    line = 'hint: eval "$(fleet env prod)" prepares this shell for pulumi\n'
-    assert fleet("plan", "--env", "prod").stderr == line
-    assert fleet("plan", "--env", "prod", env={"ACCELERATOR_FLEET_HOME": "/somewhere"}).stderr == ""
-    assert fleet("plan", "--env", "prod", "--json").stderr == ""
+    line = 'hint: eval "$(.venv/bin/fleet env dev)" prepares this shell for pulumi\n'
+    bare = {"PATH": "/usr/bin:/bin"}
+    assert fleet("plan", env=bare).stderr == line
+    assert fleet("plan", env={"ACCELERATOR_FLEET_HOME": "/somewhere"}).stderr == ""
+    assert fleet("plan", "--json").stderr == ""
+
+
+@pytest.mark.parametrize("words", [["plan", "--env", "prod"], ["plan", "--env", "pord"], ["catalog", "zones"]])
+def test_no_hint_that_would_not_help(words: list[str]) -> None:
+    """`prod` lies in a real account; a mistake or a catalogue is no step towards pulumi."""
+    assert "hint:" not in fleet(*words).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], "usage: fleet"),
+        (["job"], "fleet job: the following arguments are required: ACTION; see: fleet job --help"),
+        (["plan", "dev"], "fleet plan: not understood: dev; see: fleet plan --help"),
+        (["status", "--env", "pord"], "unknown environment 'pord'; nearest: prod"),
+    ],
+)
+def test_too_few_or_too_many_words_say_where_to_look(words: list[str], text: str) -> None:
+    done = fleet(*words)
+    assert done.returncode == 2
+    assert text in done.stderr
+    assert done.stdout == ""
 
 
 def test_it_works_from_any_folder_of_the_project_and_says_so_outside(tmp_path: Path) -> None:

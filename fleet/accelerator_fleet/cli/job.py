@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lightkube import Client
 
-    from accelerator_fleet.plan.model import PoolPlan, SitePlan
+    from accelerator_fleet.plan.model import FleetPlan, PoolPlan, SitePlan
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,12 +44,10 @@ def _reaching(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Na
     return reach
 
 
-def _fleet(env: str) -> Any:
-    from accelerator_fleet import catalog, spec
-    from accelerator_fleet.clusters import project_root
-    from accelerator_fleet.plan import plan
+def _fleet(env: str) -> FleetPlan:
+    from accelerator_fleet.cli.environment import plan_of, spec_path
 
-    return plan(spec.load(project_root() / "stacks" / "fleets" / f"{env}.yaml"), catalog.load())
+    return plan_of(spec_path(env))
 
 
 def _site(env: str, name: str) -> tuple[SitePlan, PoolPlan, Client]:

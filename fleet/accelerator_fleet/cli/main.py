@@ -14,6 +14,8 @@ from accelerator_fleet.errors import FleetError, nearest
 
 GROUP = "accelerator_fleet.commands"
 MISTAKE = 2  # also argparse's own
+EMBEDDED = "000000000000"  # the account of the embedded datacentre, the only one that `fleet env` prepares a shell for
+HINTED = {"plan", "status", "job"}  # after these a person may want pulumi; `up` and `preview` say it themselves
 
 
 class Parser(argparse.ArgumentParser):
@@ -26,6 +28,8 @@ class Parser(argparse.ArgumentParser):
             close = nearest(word, known)
             hint = f"; nearest: {close[0]}" if close else ""
             message = f"unknown word '{word}'{hint}; known: {', '.join(known)}"
+        elif "arguments are required" in message:
+            message += f"; see: {self.prog} --help"
         self.exit(MISTAKE, f"{self.prog}: {message}\n")
 
 
@@ -35,7 +39,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(100_000, 50, 50)
     words = list(sys.argv[1:] if argv is None else argv)
     parser = _parser(words)
-    args = parser.parse_args(words)
+    if not words:
+        parser.print_help(sys.stderr)
+        return MISTAKE
+    args, rest = parser.parse_known_args(words)
+    if rest:
+        parser.exit(
+            MISTAKE, f"fleet {args.command}: not understood: {' '.join(rest)}; see: fleet {args.command} --help\n"
+        )
     try:
         code = int(args.func(args) or 0)
         sys.stdout.flush()
@@ -48,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # `fleet … | head` is no mistake; the descriptor is closed for good so that Python's exit stays quiet.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    _hint(args)
+    if not code:
+        _hint(args)
     return code
 
 
@@ -75,25 +87,19 @@ def _load(entry: EntryPoint, commands: argparse._SubParsersAction[Parser]) -> No
 
 
 def _hint(args: argparse.Namespace) -> None:
-    """Outside a prepared shell, the line that prepares it; not for programs (`--json`), not inside `eval`."""
-    if os.environ.get("ACCELERATOR_FLEET_HOME") or getattr(args, "json", False) or not getattr(args, "hint", True):
+    """Outside a prepared shell, the line that prepares it; not for programs (`--json`), nor for real accounts."""
+    if args.command not in HINTED or os.environ.get("ACCELERATOR_FLEET_HOME") or getattr(args, "json", False):
         return
-    if args.command == "env":
-        return
-    env = getattr(args, "env", None) or "dev"
-    if not _exists(env):
-        env = "dev"
-    print(f'hint: eval "$(fleet env {env})" prepares this shell for pulumi', file=sys.stderr)
-
-
-def _exists(env: str) -> bool:
     from accelerator_fleet.cli.environment import spec_path
+    from accelerator_fleet.cli.shell import eval_line
 
     try:
-        spec_path(env)
-    except FleetError:
-        return False
-    return True
+        spec = spec_path(args.env)
+    except FleetError:  # `plan --file`, outside a project
+        return
+    stack = spec.parents[1] / f"Pulumi.{args.env}.yaml"
+    if stack.is_file() and EMBEDDED in spec.read_text(encoding="utf-8"):
+        print(f"hint: {eval_line(args.env)} prepares this shell for pulumi", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -58,11 +58,10 @@ def read(env: str) -> dict[str, Any]:
     `nodesReady`/`nodes`: ready in the API server / planned; `cardsReady`/`cards`: allocatable / planned;
     `quota`: the pool's flavour in the ClusterQueue, cards.
     """
-    from accelerator_fleet import catalog, spec
-    from accelerator_fleet.clusters import client, outputs, project_root
-    from accelerator_fleet.plan import plan as make_plan
+    from accelerator_fleet.cli.environment import plan_of, spec_path
+    from accelerator_fleet.clusters import client, outputs
 
-    plan = make_plan(spec.load(project_root() / "stacks" / "fleets" / f"{env}.yaml"), catalog.load())
+    plan = plan_of(spec_path(env))
     up = outputs(env)
     sites, pools = [], []
     for site in plan.sites:
