@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from accelerator_fleet_sim.cluster.api import ClusterError, ClusterRuntime
+from accelerator_fleet_sim.cluster.kube import KubeClient
 from accelerator_fleet_sim.cluster.processes import start_time
 from tests.cluster.lab import SYSTEM, admin, nodes, until
 
@@ -61,6 +62,10 @@ def test_stop_and_resume_keep_port_authority_and_objects(folder: Path) -> None:
     assert after == before
     assert admin(folder / "b").find(f"{_NAMESPACES}/kept") is not None
     assert [n["metadata"]["name"] for n in second.nodes("b")] == ["ip-10-16-0-1.us-east-2.compute.internal"]
+    # The node's new kubelet takes over at once; it does not wait for the lease of the one before.
+    client = admin(folder / "b")
+    client.create(f"{_NAMESPACES}/kept/pods", _pod(second.nodes("b")[0]["metadata"]["name"]))
+    until("a pod runs after a restart", lambda: _phase(client, "kept") == "Running", 30)
 
     second.delete("b")
     assert not (folder / "b").exists()
@@ -70,6 +75,28 @@ def test_stop_and_resume_keep_port_authority_and_objects(folder: Path) -> None:
     assert admin(folder / "b").find(f"{_NAMESPACES}/kept") is None
     second.stop()
     assert _pids(folder) == []
+
+
+def test_a_pod_that_kwok_overlooked_is_acknowledged(folder: Path) -> None:
+    runtime = ClusterRuntime(folder, print)
+    runtime.ensure("b", version="1.36", cluster_id="b", authenticate=lambda c, t: None)
+    client = admin(folder / "b")
+    # kwok does not look at a node without its annotation, as it does not look at a pod that it missed.
+    client.create("/api/v1/nodes", {"metadata": {"name": "missed"}})
+    client.create(_NAMESPACES, {"metadata": {"name": "kept"}})
+    until("the service account", lambda: client.find(f"{_NAMESPACES}/kept/serviceaccounts/default"))
+    client.create(f"{_NAMESPACES}/kept/pods", _pod("missed"))
+    path = f"{_NAMESPACES}/kept/pods/one"
+    until("a kubelet's acknowledgement", lambda: "startTime" in client.get(path)["status"], 15)
+
+
+def _pod(node: str) -> dict[str, object]:
+    containers = [{"name": "main", "image": "example.org/train:1"}]
+    return {"metadata": {"name": "one"}, "spec": {"nodeName": node, "containers": containers}}
+
+
+def _phase(client: KubeClient, namespace: str) -> str:
+    return str(client.get(f"{_NAMESPACES}/{namespace}/pods/one")["status"]["phase"])
 
 
 def test_a_killed_daemon_takes_its_processes_along_and_loses_nothing(folder: Path) -> None:

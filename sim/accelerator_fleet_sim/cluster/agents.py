@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
 import shutil
 import threading
 import time
@@ -10,12 +12,15 @@ from pathlib import Path
 from accelerator_fleet_sim.cluster.controlplane import KUBELET_PORT
 from accelerator_fleet_sim.cluster.devices import DeviceAgents
 from accelerator_fleet_sim.cluster.images import real_program
-from accelerator_fleet_sim.cluster.kube import Mirror
+from accelerator_fleet_sim.cluster.kube import ApiError, Mirror
 from accelerator_fleet_sim.cluster.model import Json
 from accelerator_fleet_sim.cluster.realpod import RealPod, Surroundings
 
 _SETTLE_S = 0.05  # changes come in bursts; one look serves them all
 _IDLE_S = 15.0
+# kwok 0.8.0 can overlook a pod that is bound in the moment in which it takes over the node: it lists the node's pods
+# before it counts the node as its own. A kubelet acknowledges each pod by `startTime`; that change shows it to kwok.
+_OVERLOOKED_S = 1.5
 
 
 class NodeAgents:
@@ -27,6 +32,7 @@ class NodeAgents:
         self._dirty = threading.Event()
         self._stop = threading.Event()
         self._kubelet_port = 0
+        self._waiting: dict[str, float] = {}  # pods that no kubelet has acknowledged: uid -> since when
         self._devices = DeviceAgents(around.client, around.log)
         self._nodes = Mirror(around.client, "/api/v1/nodes", self._dirty.set, around.log)
         self._pods = Mirror(around.client, "/api/v1/pods", self._dirty.set, around.log)
@@ -72,17 +78,31 @@ class NodeAgents:
                 if not self._stop.is_set():
                     self._around.log(f"{self._around.cluster}: node agents: {error}")
                     time.sleep(1)
-            self._dirty.wait(_IDLE_S)
+            self._dirty.wait(_OVERLOOKED_S / 2 if self._waiting else _IDLE_S)
             time.sleep(_SETTLE_S)
 
     def _look(self) -> None:
         pods = self._pods.items()
         self._devices.reconcile(self._nodes.items(), pods)
+        self._acknowledge(pods)
         running = {p["metadata"]["uid"]: p for p in pods if p["spec"].get("nodeName") and real_program(p)}
         for uid, pod in running.items():
             self._attend(uid, pod)
         for uid in [u for u in self._real if u not in running]:
             self._real.pop(uid).delete()
+
+    def _acknowledge(self, pods: list[Json]) -> None:
+        now = time.monotonic()
+        bound = {p["metadata"]["uid"]: p for p in pods if _unacknowledged(p)}
+        self._waiting = {uid: self._waiting.get(uid, now) for uid in bound}
+        for uid, since in self._waiting.items():
+            if now - since < _OVERLOOKED_S:
+                continue
+            meta = bound[uid]["metadata"]
+            path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/status"
+            started = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            with contextlib.suppress(ApiError):  # deleted meanwhile
+                self._around.client.patch(path, {"status": {"startTime": started}})
 
     def _attend(self, uid: str, pod: Json) -> None:
         real = self._real.get(uid)
@@ -102,6 +122,13 @@ class NodeAgents:
         taken = {p["status"].get("podIP") for p in self._pods.items()} | {r.pod_ip for r in self._real.values()}
         candidates = (f"100.127.{n >> 8}.{n & 255}" for n in range(1, 1 << 16))
         return next(a for a in candidates if a not in taken)
+
+
+def _unacknowledged(pod: Json) -> bool:
+    """Bound to a node, and nobody there has said so; pods with real programs have their own kubelet."""
+    status, meta = pod.get("status", {}), pod["metadata"]
+    bound = bool(pod["spec"].get("nodeName")) and status.get("phase") == "Pending" and "startTime" not in status
+    return bound and "deletionTimestamp" not in meta and not real_program(pod)
 
 
 def _address(node: Json) -> str:

@@ -117,7 +117,15 @@ class ControlPlane:
         self._wait_ready()
         self._run("kube-controller-manager", self._programs.controller_manager, self._manager_flags(), "160MiB", 50)
         self._run("kube-scheduler", self._programs.scheduler, self._scheduler_flags(), "120MiB", 50)
+        self._release_nodes()
         self._run("kwok", self._programs.kwok, self._kwok_flags(), "120MiB", 50)
+
+    def _release_nodes(self) -> None:
+        """A new kwok has a new identity, and would wait until the leases of the one that ended run out."""
+        leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+        client = self.admin()
+        for lease in client.list(leases):
+            client.delete(f"{leases}/{lease['metadata']['name']}")
 
     def stop(self) -> None:
         """Last started first: nothing talks to an API server that has gone."""
