@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 def spec_path(env: str, start: Path | None = None) -> Path:
-    """`stacks/fleets/<env>.yaml` of the project around `start` (the working directory). Raises FleetError."""
+    """The spec of an environment, of the project around `start` (the working directory). Raises FleetError.
+
+    `stacks/fleets/<env>.yaml`; or, for a stack that owns a part of an environment (`prod-use2`), the file that its
+    configuration names.
+    """
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents):
         fleets = folder / "stacks" / "fleets"
@@ -20,8 +24,20 @@ def spec_path(env: str, start: Path | None = None) -> Path:
             path = fleets / f"{env}.yaml"
             if path.is_file():
                 return path
+            named = _named_by_stack(folder / "stacks" / f"Pulumi.{env}.yaml")
+            if named is not None:
+                return named
             raise FleetError("--env", unknown("environment", env, (p.stem for p in fleets.glob("*.yaml"))))
     raise FleetError("", f"no stacks/fleets folder in {here} or above; run this inside the project")
+
+
+def _named_by_stack(config: Path) -> Path | None:
+    if not config.is_file():
+        return None
+    import yaml
+
+    spec = ((yaml.safe_load(config.read_text(encoding="utf-8")) or {}).get("config") or {}).get("fleet:spec")
+    return config.parent / spec if isinstance(spec, str) and (config.parent / spec).is_file() else None
 
 
 def plan_of(path: Path) -> FleetPlan:
