@@ -19,6 +19,9 @@ from accelerator_fleet_components.scope import read as read_scope
 if TYPE_CHECKING:
     from pulumi_aws import Provider
 
+# Exit code by which Python programs tell Pulumi's language hosts that the user has been shown what is wrong.
+SHOWN_ALREADY = 32
+
 
 def run(folder: Path) -> None:
     """Plans the stack's spec (a path below `folder`), checks it, and creates what the stack's scope owns.
@@ -28,8 +31,9 @@ def run(folder: Path) -> None:
     try:
         _run(folder)
     except FleetError as mistake:
-        # RunError is what the engine prints as text alone.
-        raise pulumi.RunError(str(mistake)) from None
+        # As the executor itself ends once it has shown an error: a RunError would add "an unhandled error occurred".
+        pulumi.log.error(str(mistake))
+        raise SystemExit(SHOWN_ALREADY) from None
 
 
 def _run(folder: Path) -> None:

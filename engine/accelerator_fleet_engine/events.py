@@ -27,6 +27,12 @@ def plain(text: str) -> str:
     return _COLOUR.sub("", text)
 
 
+def _changed(step: dict[str, Any]) -> list[str]:
+    """The inputs that differ, at the top: no provider is asked for paths where a trigger asks for the replacement."""
+    old, new = ((step.get(side) or {}).get("inputs") or {} for side in ("old", "new"))
+    return [key for key in {*old, *new} if key != "__defaults" and old.get(key) != new.get(key)]
+
+
 @dataclass(frozen=True)
 class Change:
     """One resource that is not left as it is, with the property paths that differ."""
@@ -76,7 +82,7 @@ class Watch:
             self.same += 1
             return
         self.active[step["urn"]] = op
-        paths = tuple(sorted(step.get("detailedDiff") or step.get("diffs") or ()))
+        paths = tuple(sorted(step.get("detailedDiff") or step.get("diffs") or _changed(step)))
         name = step["urn"].rsplit("::", 1)[-1]
         self.changes.append(Change(op, step["type"], name, paths if op in {"update", "replace"} else ()))
 

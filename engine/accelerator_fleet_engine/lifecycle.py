@@ -84,7 +84,9 @@ class Run:
         end = "was stopped" if outcome.interrupted else "failed"
         if outcome.code < 0:
             print(_killed(self.env, -outcome.code), file=sys.stderr)
-        for text in outcome.watch.errors or ([] if outcome.code < 0 else [_tail(outcome.log)]):
+        # Stopped by the user, every resource in work says that it was: that is no error to read.
+        said = [] if outcome.code < 0 else [_tail(outcome.log)]
+        for text in [] if outcome.interrupted else outcome.watch.errors or said:
             print(f"error: {text}", file=sys.stderr)
         print(f"{doing} {end} after {round(outcome.seconds)} s; full log: {outcome.log}", file=sys.stderr)
         if outcome.interrupted:

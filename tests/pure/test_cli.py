@@ -26,6 +26,7 @@ def test_the_plan_for_people() -> None:
     assert done.returncode == 0
     row = next(line.split() for line in done.stdout.splitlines() if line.startswith("pretrain"))
     assert row[:7] == ["pretrain", "use2", "us-east-2a", "h100", "p5.48xlarge", "32", "256"]
+    assert done.stdout.startswith("accel · prod · 1 site, 2 pools, 272 cards\n")
     assert "≥" in done.stdout
     assert "list price" in done.stdout
 

@@ -41,6 +41,15 @@ def test_a_replacement_counts_once_and_same_does_not_count() -> None:
     assert (watch.done, watch.failed, watch.current) == (1, 1, "")
 
 
+def test_a_replacement_by_a_trigger_names_the_inputs_that_differ() -> None:
+    watch = Watch()
+    old = {"inputs": {"subnetIds": ["a"], "version": "1.36", "__defaults": []}}
+    new = {"inputs": {"subnetIds": ["b"], "version": "1.36", "__defaults": ["x"]}}
+    watch.take(pre("replace", "b", old=old, new=new))
+    watch.take(pre("replace", "c"))
+    assert [c.paths for c in watch.changes] == [("subnetIds",), ()]
+
+
 def test_errors_are_the_engines_words_without_its_colours() -> None:
     watch = Watch()
     stack = "urn:pulumi:dev::p::pulumi:pulumi:Stack::p-dev"

@@ -74,6 +74,7 @@ def _submit(args: argparse.Namespace) -> int:
     from datetime import UTC, datetime
 
     from accelerator_fleet import jobs
+    from accelerator_fleet.cli.table import count
     from accelerator_fleet.jobs import cluster
 
     template = jobs.load(args.template)
@@ -81,7 +82,8 @@ def _submit(args: argparse.Namespace) -> int:
     name = args.name or f"{template.name}-{datetime.now(UTC):%H%M%S}"
     plan = jobs.job_plan(name, pool, args.cards)
     cluster.submit(client, *jobs.objects(plan, template, pool, site))
-    print(f"{name}: {plan.cards} {pool.chip} cards on {plan.pods} nodes of pool {pool.name}, queue {pool.local_queue}")
+    nodes = count(plan.pods, "node")
+    print(f"{name}: {plan.cards} {pool.chip} cards on {nodes} of pool {pool.name}, queue {pool.local_queue}")
     pods, why = cluster.wait_for_landing(client, site.jobs_namespace, name, plan.pods, args.wait)
     _landing(pods)
     if len(pods) < plan.pods or any(p.phase != "Running" for p in pods):

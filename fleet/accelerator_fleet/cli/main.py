@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.exit(
             MISTAKE, f"fleet {args.command}: not understood: {' '.join(rest)}; see: fleet {args.command} --help\n"
         )
+    path = os.environ.get("PATH")  # the typing shell's: commands that reach a cluster change it
     try:
         code = int(args.func(args) or 0)
         sys.stdout.flush()
@@ -60,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if not code:
-        _hint(args)
+        _hint(args, path)
     return code
 
 
@@ -86,7 +87,7 @@ def _load(entry: EntryPoint, commands: argparse._SubParsersAction[Parser]) -> No
     register(commands)
 
 
-def _hint(args: argparse.Namespace) -> None:
+def _hint(args: argparse.Namespace, path: str | None) -> None:
     """Outside a prepared shell, the line that prepares it; not for programs (`--json`), nor for real accounts."""
     if args.command not in HINTED or os.environ.get("ACCELERATOR_FLEET_HOME") or getattr(args, "json", False):
         return
@@ -99,7 +100,7 @@ def _hint(args: argparse.Namespace) -> None:
         return
     stack = spec.parents[1] / f"Pulumi.{args.env}.yaml"
     if stack.is_file() and EMBEDDED in spec.read_text(encoding="utf-8"):
-        print(f"hint: {eval_line(args.env)} prepares this shell for pulumi", file=sys.stderr)
+        print(f"hint: {eval_line(args.env, path)} prepares this shell for pulumi", file=sys.stderr)
 
 
 if __name__ == "__main__":

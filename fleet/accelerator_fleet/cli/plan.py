@@ -40,12 +40,14 @@ def _run(args: argparse.Namespace) -> int:
 def render(plan: FleetPlan) -> str:
     """The plan as tables: sites, pools, and the sum at list prices."""
     from accelerator_fleet.catalog import load_prices
+    from accelerator_fleet.cli.table import count
     from accelerator_fleet.cli.table import render as table
     from accelerator_fleet.cost.list_price import pool_month, system_month
 
     prices = load_prices()
     money = {p.name: pool_month(p, plan.site(p.site).region, prices) for p in plan.pools}
-    lines = [f"{plan.fleet} · {plan.env} · {len(plan.sites)} sites, {len(plan.pools)} pools, {plan.cards} cards", ""]
+    sizes = ", ".join((count(len(plan.sites), "site"), count(len(plan.pools), "pool"), count(plan.cards, "card")))
+    lines = [f"{plan.fleet} · {plan.env} · {sizes}", ""]
     lines.append(
         table(
             ["site", "kind", "account", "region", "network", "cluster", "version", "system", "protect"],

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 
-def fleet_word() -> str:
-    """`fleet` where that name finds this very command on PATH, else its path from here."""
+def fleet_word(path: str | None = None) -> str:
+    """`fleet` where that name finds this very command on `path` (PATH), else its path from here."""
     ours = Path(sys.prefix) / "bin" / "fleet"
-    found = shutil.which("fleet")
+    found = shutil.which("fleet", path=path)
     if found and Path(found).resolve() == ours.resolve():
         return "fleet"
     try:
@@ -20,6 +20,6 @@ def fleet_word() -> str:
         return shlex.quote(str(ours))
 
 
-def eval_line(env: str) -> str:
+def eval_line(env: str, path: str | None = None) -> str:
     """The line to type before `pulumi … --stack <env>`."""
-    return f'eval "$({fleet_word()} env {env})"'
+    return f'eval "$({fleet_word(path)} env {env})"'

@@ -24,3 +24,8 @@ def render(head: Sequence[str], rows: Sequence[Sequence[str]], indent: int = 0) 
 
 def _number(text: str) -> bool:
     return text.replace(",", "").replace(".", "", 1).isdigit() or text in {"-", "?"}
+
+
+def count(number: int, word: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
