@@ -91,9 +91,11 @@ def build_type(token: str, fact: dict[str, Any], overlay: dict[str, Any]) -> tup
         rule["autoname"] = named
     if token in overlay["delete_before_replace"]:
         rule["delete_before_replace"] = True
-    for key in ("sets", "json", "cidrs", "strings", "unknown_on_change", "nested_computed"):
+    for key in ("sets", "json", "cidrs", "strings", "formats", "unknown_on_change", "nested_computed"):
         if token in overlay[key]:
             rule[key] = overlay[key][token]
+    for key, value in overlay["validators"].get(token, {}).items():  # beside those of the facts
+        rule[key] = [*rule.get(key, []), *value] if isinstance(value, list) else {**rule.get(key, {}), **value}
     return rule, differences
 
 

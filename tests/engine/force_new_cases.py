@@ -13,10 +13,14 @@ Patch = dict[str, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """`first` is laid over the type's base inputs, `then` over the result. `replaces` is what must come of it."""
+    """`first` is laid over the type's base inputs, `then` over the result. `replaces` is what must come of it.
+
+    `state` is laid over inputs and outputs in the stack's state: what only a larger cloud can make.
+    """
 
     then: Patch | Callable[[World], Patch]
     first: Patch | Callable[[World], Patch] = field(default_factory=dict)
+    state: Patch = field(default_factory=dict)
     replaces: bool = True
 
 
@@ -30,7 +34,7 @@ def sources(kind: str) -> dict[str, Case]:
         "cidrIpv6": Case({"cidrIpv6": None, "prefixListId": "pl-12345678"}, to_v6),
         "prefixListId": Case(
             lambda w: {"prefixListId": None, "referencedSecurityGroupId": w.groups[1]},
-            {"cidrIpv4": None, "prefixListId": "pl-87654321"},
+            state={"cidrIpv4": None, "prefixListId": "pl-87654321"},
         ),
         "referencedSecurityGroupId": Case(
             {"referencedSecurityGroupId": None, "cidrIpv4": "10.200.0.0/16"},
@@ -71,7 +75,7 @@ CASES: dict[str, dict[str, Case]] = {
         "ipv6NetmaskLength": Case({"ipv6IpamPoolId": POOL, "ipv6NetmaskLength": 64}),
         "outpostArn": Case({"outpostArn": "arn:aws:outposts:us-east-2:000000000000:outpost/op-1"}),
         "vpcId": Case(lambda w: {"vpcId": w.vpc}),
-        "ipv6CidrBlock": Case({"ipv6CidrBlock": "2600:1f16::/64"}, {"assignIpv6AddressOnCreation": True}),
+        "ipv6CidrBlock": Case({"ipv6CidrBlock": "2600:1f16::/64"}, state={"assignIpv6AddressOnCreation": True}),
     },
     "aws:ec2/internetGateway:InternetGateway": {},
     "aws:ec2/natGateway:NatGateway": {
@@ -198,11 +202,13 @@ CASES: dict[str, dict[str, Case]] = {
         "nodeGroupName": Case({"nodeGroupName": "second"}, {"nodeGroupName": "first"}),
         "nodeGroupNamePrefix": Case({"nodeGroupNamePrefix": "b-"}, {"nodeGroupNamePrefix": "a-"}),
         "nodeRoleArn": Case(lambda w: {"nodeRoleArn": w.role_arn2}),
-        "remoteAccess": Case({"remoteAccess": None}, {"remoteAccess": {"ec2SshKey": "k"}}),
-        "remoteAccess.ec2SshKey": Case({"remoteAccess": {"ec2SshKey": "l"}}, {"remoteAccess": {"ec2SshKey": "k"}}),
+        "remoteAccess": Case({"remoteAccess": None}, state={"remoteAccess": {"ec2SshKey": "k"}}),
+        "remoteAccess.ec2SshKey": Case(
+            {"remoteAccess": {"ec2SshKey": "l"}}, state={"remoteAccess": {"ec2SshKey": "k"}}
+        ),
         "remoteAccess.sourceSecurityGroupIds": Case(
-            lambda w: {"remoteAccess": {"ec2SshKey": "k", "sourceSecurityGroupIds": [w.groups[1]]}},
-            lambda w: {"remoteAccess": {"ec2SshKey": "k", "sourceSecurityGroupIds": [w.groups[0]]}},
+            {"remoteAccess": {"ec2SshKey": "k", "sourceSecurityGroupIds": ["sg-1"]}},
+            state={"remoteAccess": {"ec2SshKey": "k", "sourceSecurityGroupIds": ["sg-0"]}},
         ),
         "subnetIds": Case(lambda w: {"subnetIds": w.subnets}),
     },

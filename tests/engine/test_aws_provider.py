@@ -80,7 +80,7 @@ BAD = [
     ("forbidden", "aws:ec2/placementGroup:PlacementGroup", {"strategy": "cluster", "partitionCount": 3},
      "partitionCount must not be set unless strategy is 'partition'"),
     ("name", "aws:eks/cluster:Cluster", {"name": "x" * 101, "roleArn": "r", "vpcConfig": {"subnetIds": ["a"]}},
-     "expected length of name to be in the range (0 - 100), got 101"),
+     "expected length of name to be in the range (1 - 100), got 101"),
     ("json", "aws:iam/role:Role", {"assumeRolePolicy": "{"}, '"assumeRolePolicy" contains an invalid JSON'),
     ("no rules", "aws:sqs/queue:Queue", {}, "aws:sqs/queue:Queue is not simulated: the embedded datacentre has rules"),
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 import pytest
+from pulumi import automation as auto
 
 from tests.engine.force_new_cases import CASES, HARMLESS, Case
 from tests.engine.force_new_world import BASES, Any_, World
@@ -52,7 +53,7 @@ def patched(inputs: dict[str, Any], patch: Any, world: World) -> dict[str, Any]:
 
 
 def program(mode: str) -> Any:
-    """The stack's program: first, then (every case mutated), region (one resource a type elsewhere)."""
+    """The stack's program: make, first, then (every case mutated), region (one resource a type elsewhere)."""
 
     def run() -> None:
         provider = aws.Provider("aws", region=REGION, allowed_account_ids=[ACCOUNT])
@@ -62,6 +63,8 @@ def program(mode: str) -> Any:
         moved: set[str] = set()
         for number, (token, _, case) in enumerate(ALL, 10):
             inputs = patched(BASES[token](world, number), case.first, world)
+            if mode != "make":
+                inputs = patched(inputs, case.state, world)
             if mode == "then":
                 inputs = patched(inputs, case.then, world)
             if mode == "region" and token in REGIONAL - moved:
@@ -78,8 +81,23 @@ def program(mode: str) -> Any:
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     with running(tmp_path_factory.mktemp("force-new")) as made:
         made.environment["PULUMI_SKIP_CHECKPOINTS"] = "true"
-        made.stack("all", program("first")).up()
+        stack = made.stack("all", program("make"))
+        stack.up()
+        lay_states(stack)
         yield made
+
+
+def lay_states(stack: auto.Stack) -> None:
+    """Lay `state` of the cases over the stack's state."""
+    states = {f"case-{number}": case.state for number, (_, _, case) in enumerate(ALL, 10) if case.state}
+    deployment = stack.export_stack()
+    for resource in (deployment.deployment or {})["resources"]:
+        for name, value in states.get(resource["urn"].rpartition("::")[2], {}).items():
+            for part in ("inputs", "outputs"):
+                resource[part].pop(name, None)
+                if value is not None:
+                    resource[part][name] = value
+    stack.import_stack(deployment)
 
 
 def steps(cloud: Cloud, mode: str) -> dict[str, Step]:

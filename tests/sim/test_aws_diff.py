@@ -197,6 +197,25 @@ def test_a_new_template_version_is_unknown_in_a_plan() -> None:
     assert set(found.changes) == {"instanceType", "latestVersion"}
     _, same = diff(own, old, {"instanceType": "a"}, {"instanceType": "a", "description": "x"}, REGION)
     assert same["latestVersion"] == 1
+    # CustomizeDiff of internal/service/ec2/ec2_launch_template.go: all changed keys but name, name_prefix, description,
+    # default_version and update_default_version make latest_version unknown, tags among them
+    for tagged in ({"tags": {"a": "b"}, "tagsAll": {"a": "b"}}, {"tagsAll": {"a": "b"}}):
+        _, planned = diff(own, old, {"instanceType": "a"}, {"instanceType": "a", **tagged}, REGION)
+        assert planned["latestVersion"] is UNKNOWN
+    _, planned = diff(own, old, {"instanceType": "a"}, {"instanceType": "a", "updateDefaultVersion": True}, REGION)
+    assert planned["defaultVersion"] is UNKNOWN
+    assert planned["latestVersion"] == 1
+
+
+def test_a_generated_ipv6_block_is_unknown_in_a_plan() -> None:
+    own = rules("aws:ec2/vpc:Vpc")  # resourceVPCCustomizeDiff of internal/service/ec2/vpc_.go
+    old = {"cidrBlock": "10.0.0.0/16", "ipv6CidrBlock": "", "ipv6AssociationId": "", "region": REGION}
+    inputs = {"cidrBlock": "10.0.0.0/16"}
+    _, planned = diff(own, old, inputs, {**inputs, "assignGeneratedIpv6CidrBlock": True}, REGION)
+    assert planned["ipv6CidrBlock"] is UNKNOWN
+    assert planned["ipv6AssociationId"] is UNKNOWN
+    _, planned = diff(own, old, inputs, {**inputs, "enableDnsHostnames": True}, REGION)
+    assert planned["ipv6CidrBlock"] == ""
 
 
 def test_a_created_resource_is_known_only_where_the_provider_knows() -> None:

@@ -62,7 +62,7 @@ def test_node_groups_that_eks_refuses(account: Account, net: Net, inputs: dict[s
 @pytest.mark.parametrize(
     ("content", "more", "text"),
     [
-        ({"instanceType": "p5.48xlarge"}, {"instanceTypes": ["p5.48xlarge"]}, "in both the launch template and"),
+        ({"instanceType": "p5.48xlarge"}, {"instanceTypes": ["p5.48xlarge"]}, "in launch template and API request"),
         ({"instanceType": "p5.48xlarge"}, {"diskSize": 100}, "Disk size must be specified within the launch template"),
         ({"instanceType": "p5.48xlarge", "imageId": "ami-1"}, {}, "other than CUSTOM"),
         (

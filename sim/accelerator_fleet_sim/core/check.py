@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from .formats import FORMATS
 from .nearest import nearest
 from .rules import TypeRules, plain_path
 from .values import UNKNOWN, Unknown, get_path, has_unknown, plain
@@ -41,7 +41,7 @@ def check(rules: TypeRules, inputs: dict[str, Any]) -> list[Failure]:
     failures = list(_shapes("", rules.inputs, values))
     if failures:
         return failures  # what follows reads values by their type
-    for rule in (_enums, _ranges, _counts, _strings, _cidrs, _documents, _groups, _cross):
+    for rule in (_enums, _ranges, _counts, _strings, _formats, _documents, _groups, _cross):
         failures += rule(rules, values)
     return failures
 
@@ -181,28 +181,26 @@ def _strings(rules: TypeRules, values: dict[str, Any]) -> Iterator[Failure]:
             yield Failure(path, f"invalid value for {name}: {text!r} must not match {limit['not_pattern']}")
 
 
-def _cidrs(rules: TypeRules, values: dict[str, Any]) -> Iterator[Failure]:
-    prefixes = rules.table("cidr_prefix_ranges")
-    table = dict.fromkeys([*rules.lists("cidrs"), *prefixes], True)
-    for path, value, _ in _at(values, table):
-        name = plain_path(path)
-        try:
-            network = ipaddress.ip_network(str(value))
-        except ValueError as error:
-            yield Failure(path, f'"{value}" is not a valid CIDR block: {error}')
-            continue
-        low, high = prefixes.get(name, (0, 128))
-        if not low <= network.prefixlen <= high:
+def _formats(rules: TypeRules, values: dict[str, Any]) -> Iterator[Failure]:
+    tables = {**rules.table("formats"), "cidr4": [*rules.lists("cidrs"), *rules.table("cidr_prefix_ranges")]}
+    for kind, paths in tables.items():
+        for path, value, _ in _at(values, dict.fromkeys(paths, True)):
+            reason = FORMATS[kind](plain_path(path), str(value))
+            if reason:
+                yield Failure(path, reason)
+    for path, value, (low, high) in _at(values, rules.table("cidr_prefix_ranges")):
+        length = str(value).partition("/")[2]
+        if length.isdigit() and not low <= int(length) <= high:
             yield Failure(
                 path,
-                f'expected "{name}" to contain a network Value with between {low} and {high} significant bits, '
-                f"got: {network.prefixlen}",
+                f'expected "{plain_path(path)}" to contain a network Value with between {low} and {high} significant '
+                f"bits, got: {length}",
             )
 
 
 def _documents(rules: TypeRules, values: dict[str, Any]) -> Iterator[Failure]:
     for path, value, _ in _at(values, dict.fromkeys(rules.documents, True)):
-        if value == "" or path == "configurationValues":  # an add-on's values may be YAML
+        if path == "configurationValues":  # an add-on's values may be YAML
             continue
         try:
             json.loads(value)

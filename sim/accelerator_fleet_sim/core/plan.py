@@ -106,15 +106,17 @@ def planned_update(
         if is_empty(news["tagsAll"]) and old.get("tagsAll"):
             planned["tagsAll"] = {}
     for mark in rules.lists("unknown_on_change"):
-        if _changed_beyond(rules, mark["unless_only"], old, planned) and (
+        if _marked(rules, mark, old, planned) and (
             "when_true" not in mark or get_path(planned, mark["when_true"]) is True
         ):
             planned[mark["output"]] = UNKNOWN
     return {k: v for k, v in planned.items() if v is not None}
 
 
-def _changed_beyond(rules: TypeRules, ignored: list[str], old: dict[str, Any], planned: dict[str, Any]) -> bool:
-    return any(not same(rules, n, old.get(n), planned.get(n)) for n in rules.inputs if n not in ignored)
+def _marked(rules: TypeRules, mark: dict[str, Any], old: dict[str, Any], planned: dict[str, Any]) -> bool:
+    """Whether something changed that makes the output unknown: one of `when_changed`, or anything but `unless_only`."""
+    names = mark.get("when_changed") or [n for n in [*rules.inputs, "tagsAll"] if n not in mark["unless_only"]]
+    return any(not same(rules, n, old.get(n), planned.get(n)) for n in names)
 
 
 def _merge(rules: TypeRules, path: str, shape: dict[str, Any], old: Any, old_input: Any, new: Any) -> Any:

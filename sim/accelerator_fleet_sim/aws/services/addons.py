@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import yaml
+
 from ...daemon.store import Resource
 from ..behaviour import Behaviour
 from ..errors import AwsError, Later, Unhealthy
 from ..launch import INSTANCE
 from ..scope import Scope
 from .eks import active_cluster, addon_default, check_role, invalid
+from .iam import role_of
 from .nodegroups import NODE_GROUP
 
 NEEDS_NODES = {"coredns", "metrics-server"}  # Deployments: DEGRADED while nothing can run them
@@ -27,8 +30,23 @@ class Addon(Behaviour):
         if name not in known:
             raise invalid(f"Addon {name} specified is not supported in {cluster.outputs['version']} kubernetes version")
         self._check_version(scope, name, inputs.get("addonVersion"), cluster)
-        if inputs.get("serviceAccountRoleArn"):
-            check_role(scope, inputs["serviceAccountRoleArn"], "eks.amazonaws.com", "serviceAccountRoleArn")
+        self._check_roles(scope, inputs)
+
+    @staticmethod
+    def _check_roles(scope: Scope, inputs: dict[str, Any]) -> None:
+        """A service account's role trusts the cluster's OIDC provider, a pod identity's the service of pods."""
+        arn = inputs.get("serviceAccountRoleArn")
+        if arn and role_of(scope, arn) is None:
+            raise invalid(f"The role {arn} does not exist")
+        for association in inputs.get("podIdentityAssociations") or []:
+            check_role(scope, association["roleArn"], "pods.eks.amazonaws.com", "roleArn")
+        text = str(inputs.get("configurationValues") or "")
+        try:
+            document = yaml.safe_load(text)
+        except yaml.YAMLError:
+            document = text
+        if document is not None and not isinstance(document, dict):
+            raise invalid("ConfigurationValue provided in request is not supported: neither a JSON nor a YAML object")
 
     @staticmethod
     def _check_version(scope: Scope, name: str, version: str | None, cluster: Resource) -> None:
@@ -81,6 +99,7 @@ class Addon(Behaviour):
     def validate_update(self, scope: Scope, resource: Resource, inputs: dict[str, Any]) -> None:
         cluster = active_cluster(scope, inputs["clusterName"])
         self._check_version(scope, inputs["addonName"], inputs.get("addonVersion"), cluster)
+        self._check_roles(scope, inputs)
 
     def updated(self, scope: Scope, resource: Resource, before: dict[str, Any]) -> None:
         resource.outputs["modifiedAt"] = scope.iso()

@@ -21,6 +21,7 @@ KEY = "aws:kms/key:Key"
 ADDON = "aws:eks/addon:Addon"
 ENTRY = "aws:eks/accessEntry:AccessEntry"
 ASSOCIATION = "aws:eks/podIdentityAssociation:PodIdentityAssociation"
+MODES = ("CONFIG_MAP", "API_AND_CONFIG_MAP", "API")  # only one step forward at a time
 SELF_MANAGED = ("vpc-cni", "kube-proxy", "coredns")
 PRIVATE = [ipaddress.ip_network(n) for n in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")]
 
@@ -68,6 +69,15 @@ class Cluster(Behaviour):
             raise invalid(f"unsupported Kubernetes version {version}")
         if inputs.get("outpostConfig") or (inputs.get("computeConfig") or {}).get("enabled"):
             raise AwsError("UnsupportedOperation", "clusters on Outposts and EKS Auto Mode are not simulated")
+        if get_path(inputs, "kubernetesNetworkConfig.ipFamily") == "ipv6":
+            raise AwsError("UnsupportedOperation", "IPv6 clusters are not simulated")
+        access = inputs.get("accessConfig") or {}
+        if (
+            access.get("bootstrapClusterCreatorAdminPermissions") is False
+            and access.get("authenticationMode", MODES[0]) == MODES[0]
+        ):  # terraform-aws-modules/terraform-aws-eks#3206
+            raise invalid("bootstrapClusterCreatorAdminPermissions must be true if cluster authentication mode is set "
+                          "to CONFIG_MAP")  # fmt: skip
         key = get_path(inputs, "encryptionConfig.provider.keyArn")
         if key and all(k.outputs["arn"] != key for k in scope.all(KEY)):
             raise invalid(f"The key {key} does not exist")
@@ -194,9 +204,34 @@ class Cluster(Behaviour):
             allowed = scope.catalog.account["kubernetes"]["versions"]
             if new not in allowed or int(new.split(".")[1]) != int(old.split(".")[1]) + 1:
                 raise invalid(f"Unsupported Kubernetes minor version update from {old} to {new}")
+            self._check_groups(scope, resource)
+        before = resource.outputs["accessConfig"]["authenticationMode"]
+        after = (inputs.get("accessConfig") or {}).get("authenticationMode") or before
+        if after != before and MODES.index(after) != MODES.index(before) + 1:  # pulumi/pulumi-eks#1493
+            raise invalid(f"Unsupported authentication mode update from {before} to {after}")
+        vpc = resource.outputs["vpcConfig"]["vpcId"]
+        for identity in inputs["vpcConfig"]["subnetIds"]:  # botocore eks UpdateClusterConfig; the text is our own
+            subnet = scope.find(SUBNET, identity)
+            if subnet is not None and subnet.outputs["vpcId"] != vpc:
+                raise invalid(f"Subnet {identity} is not in the VPC that the cluster was created with ({vpc})")
         self._check_network(scope, {**inputs, "name": resource.id})
 
+    @staticmethod
+    def _check_groups(scope: Scope, resource: Resource) -> None:
+        """All managed nodes first (botocore eks UpdateClusterVersion; text: terraform-provider-aws#19478)."""
+        version = resource.outputs["version"]
+        late = [
+            g.outputs["nodeGroupName"]
+            for g in scope.all("aws:eks/nodeGroup:NodeGroup", clusterName=resource.id)
+            if g.outputs["version"] != version and g.outputs["amiType"] != "CUSTOM"
+        ]
+        if late:
+            raise invalid(f"Nodegroups {', '.join(sorted(late))} must be updated to match cluster version {version} "
+                          "before updating cluster version")  # fmt: skip
+
     def updated(self, scope: Scope, resource: Resource, before: dict[str, Any]) -> None:
+        if before.get("encryptionConfig"):  # the provider only ever adds one: another key is an update of nothing
+            resource.outputs["encryptionConfig"] = before["encryptionConfig"]
         made = [i for i in scope.interfaces() if i.owner == f"cluster:{scope.region}/{resource.id}"]
         if before["vpcConfig"].get("subnetIds") == resource.outputs["vpcConfig"].get("subnetIds"):
             return

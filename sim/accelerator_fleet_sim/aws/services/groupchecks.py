@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..errors import AwsError
@@ -9,8 +10,11 @@ from ..launch import check_template, reservation_named
 from ..scope import Scope
 from .eks import invalid
 from .templates import PLACEMENT
-from .vpc import SUBNET
+from .vpc import GROUP, SUBNET
 
+WORD = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+LAST_AL2 = 32  # text: scylladb/scylla-cluster-tests#12524
 RESERVED = ("kubernetes.io", "k8s.io", "eks.amazonaws.com")
 # docs.aws.amazon.com/eks/latest/userguide/launch-templates.html: what a template for EKS must not hold
 NOT_IN_TEMPLATE = {
@@ -42,6 +46,13 @@ def check_labels(inputs: dict[str, Any]) -> None:
             raise invalid(
                 f"Label cannot contain reserved prefixes [kubernetes.io/, k8s.io/, eks.amazonaws.com/]: {key}"
             )
+    # lengths: botocore eks labelKey, labelValue; characters: those of Kubernetes, aws-controllers-k8s/community#2208
+    for key, value in (inputs.get("labels") or {}).items():
+        if not 1 <= len(key) <= 63 or not 1 <= len(str(value)) <= 63:
+            raise invalid(f"Label {key!r}: keys and values have 1 to 63 characters ({len(key)}, {len(str(value))})")
+        _check_words(key, str(value))
+    for taint in inputs.get("taints") or []:
+        _check_words(taint["key"], str(taint.get("value") or ""))
     seen = set()
     for taint in inputs.get("taints") or []:
         mark = (taint["key"], taint["effect"])
@@ -50,19 +61,60 @@ def check_labels(inputs: dict[str, Any]) -> None:
         seen.add(mark)
 
 
+def _check_words(key: str, value: str) -> None:
+    """A key with or without prefix, and a value, as Kubernetes has them."""
+    prefix, _, name = key.rpartition("/")
+    if not WORD.fullmatch(name) or (prefix and not DOMAIN.fullmatch(prefix)):
+        raise invalid(f"Invalid key: {key}: alphanumeric characters, '-', '_' or '.', the first and the last one "
+                      "alphanumeric, after an optional DNS subdomain and '/'")  # fmt: skip
+    if value and not WORD.fullmatch(value):
+        raise invalid(f"Invalid value: {value} : field must consist of alphanumeric characters, '-', '_' or '.', and "
+                      "must start and end with an alphanumeric character")  # fmt: skip
+
+
+def _not_fully_formed(message: str) -> AwsError:
+    """What RunInstances says of a template, as EKS passes it on."""
+    return AwsError("InvalidRequestException", f"You must use a valid fully-formed launch template. {message}")
+
+
+def check_template_groups(scope: Scope, content: dict[str, Any], vpc: str) -> None:
+    """Security groups of a template must be in the cluster's VPC (RunInstances: InvalidGroup.NotFound)."""
+    blocks = content.get("networkInterfaces") or []
+    named = [*(content.get("vpcSecurityGroupIds") or []), *(g for b in blocks for g in b.get("securityGroups") or [])]
+    for identity in named:
+        group = scope.find(GROUP, identity)
+        if group is None or group.outputs["vpcId"] != vpc:
+            raise _not_fully_formed(f"The security group '{identity}' does not exist in VPC '{vpc}'")
+
+
 def check_template_content(scope: Scope, inputs: dict[str, Any], content: dict[str, Any]) -> None:
     """What EKS refuses in or beside a launch template."""
     if not inputs.get("launchTemplate"):
+        if inputs.get("capacityType") == "CAPACITY_BLOCK":
+            raise AwsError("InvalidRequestException", "A capacity block needs a launch template with its reservation "
+                           "id and the market type capacity-block.")  # fmt: skip
         return
     if content.get("instanceType") and inputs.get("instanceTypes"):
-        raise invalid("Instance type cannot be specified in both the launch template and the node group")
+        # terraform-aws-modules/terraform-aws-eks#1386
+        raise AwsError("InvalidRequestException", "Cannot specify instance types in launch template and API request")
+    if content.get("instanceRequirements"):
+        raise AwsError("UnsupportedOperation", "launch templates with instance requirements are not simulated for node "
+                       "groups")  # fmt: skip
     if inputs.get("diskSize"):
         raise invalid("Disk size must be specified within the launch template.")
     if content.get("imageId") and inputs.get("amiType") not in (None, "CUSTOM"):
         raise invalid(
             "You cannot specify an AMI Type other than CUSTOM, when specifying an image id in your launch template."
         )
-    if inputs.get("amiType") == "CUSTOM" and not content.get("imageId"):
+    image = str(content.get("imageId") or "")
+    if image and (inputs.get("version") or inputs.get("releaseVersion")):  # botocore eks CreateNodegroup: version
+        raise invalid("You cannot specify a Kubernetes version or a release version together with an image id in your "
+                      "launch template.")  # fmt: skip
+    if image and not re.fullmatch(r"ami-[0-9a-f]+", image):
+        raise _not_fully_formed(f'Invalid id: "{image}" (expecting "ami-...")')
+    if content.get("keyName"):  # no key pair can be made here; text: eksctl-io/eksctl#1989
+        raise _not_fully_formed(f"The key pair '{content['keyName']}' does not exist")
+    if inputs.get("amiType") == "CUSTOM" and not image:
         raise invalid("You must specify an image id in your launch template with the AMI type CUSTOM.")
     for key, words in NOT_IN_TEMPLATE.items():
         if content.get(key):
@@ -104,9 +156,7 @@ def check_machines(scope: Scope, inputs: dict[str, Any], content: dict[str, Any]
         try:
             check_template(scope, machine, content)
         except AwsError as error:
-            raise AwsError(
-                "InvalidRequestException", f"You must use a valid fully-formed launch template. {error.message}"
-            ) from error
+            raise _not_fully_formed(error.message) from error
 
 
 def _check_ami(scope: Scope, machine: str, ami: str) -> None:
@@ -125,6 +175,16 @@ def _check_ami(scope: Scope, machine: str, ami: str) -> None:
     )
     if wrong:
         raise invalid(f"[{machine}] is not a valid instance type for requested amiType {ami}")
+
+
+def check_release(ami: str, version: str, release: str | None) -> None:
+    """Amazon Linux 2 ended with Kubernetes 1.32; a release belongs to one minor version."""
+    if ami.startswith("AL2_") and int(version.split(".")[1]) > LAST_AL2:
+        raise invalid(f"AMI Type {ami} is only supported for kubernetes versions 1.{LAST_AL2} or earlier")
+    if ami.startswith("WINDOWS"):
+        raise AwsError("UnsupportedOperation", "Windows nodes are not simulated")
+    if release and ami.startswith("AL2") and not re.fullmatch(rf"{re.escape(version)}\.\d+-\d{{8}}", release):
+        raise invalid(f"Requested release version {release} is not valid for kubernetes version {version}.")
 
 
 def check_placement(scope: Scope, inputs: dict[str, Any], content: dict[str, Any]) -> None:

@@ -16,8 +16,10 @@ from .groupchecks import (
     check_labels,
     check_machines,
     check_placement,
+    check_release,
     check_scaling,
     check_template_content,
+    check_template_groups,
     default_ami,
 )
 from .iam import attached, role_of
@@ -45,8 +47,16 @@ class NodeGroup(Behaviour):
         content = self._content(scope, inputs)
         check_template_content(scope, inputs, content)
         check_machines(scope, inputs, content)
+        check_template_groups(scope, content, cluster.outputs["vpcConfig"]["vpcId"])
         check_placement(scope, inputs, content)
-        self._check_version(scope, inputs, cluster)
+        if (inputs.get("remoteAccess") or {}).get("ec2SshKey"):  # no key pair can be made here
+            raise invalid(f"The key pair '{inputs['remoteAccess']['ec2SshKey']}' does not exist")
+        version = str(inputs.get("version") or cluster.outputs["version"])
+        if version != cluster.outputs["version"]:  # "the only accepted specified value": botocore eks CreateNodegroup
+            raise invalid(f"Requested Nodegroup version {version} is not supported by the cluster's version "
+                          f"{cluster.outputs['version']}")  # fmt: skip
+        ami = inputs.get("amiType") or default_ami(scope, content, inputs.get("instanceTypes") or [])
+        check_release(ami, version, inputs.get("releaseVersion"))
 
     def _content(self, scope: Scope, inputs: dict[str, Any]) -> dict[str, Any]:
         wanted = inputs.get("launchTemplate")
@@ -66,13 +76,17 @@ class NodeGroup(Behaviour):
                 raise invalid(f"Subnet {identity} is not in the VPC of the cluster ({vpc})")
 
     @staticmethod
-    def _check_version(scope: Scope, inputs: dict[str, Any], cluster: Resource) -> None:
-        version = str(inputs.get("version") or cluster.outputs["version"])
-        control = cluster.outputs["version"]
-        supported = scope.catalog.account["kubernetes"]["versions"]
-        skew = int(control.split(".")[1]) - int(version.split(".")[1]) if version in supported else -1
-        if not 0 <= skew <= 3:
+    def _check_version(scope: Scope, resource: Resource, inputs: dict[str, Any], cluster: Resource) -> None:
+        """Up to the cluster's version, never back (botocore eks UpdateNodegroupVersion)."""
+        old, control = resource.outputs["version"], cluster.outputs["version"]
+        version = str(inputs.get("version") or old)
+        if version not in (old, control):
             raise invalid(f"Requested Nodegroup version {version} is not supported by the cluster's version {control}")
+        release, before = inputs.get("releaseVersion"), str(resource.outputs.get("releaseVersion") or "")
+        if release and release != before:
+            check_release(resource.outputs["amiType"], version, release)
+            if version == old and release.rpartition("-")[2] < before.rpartition("-")[2]:
+                raise invalid(f"You cannot roll back a node group to an earlier AMI version: {before} to {release}")
 
     def complete(self, scope: Scope, resource: Resource) -> None:
         inputs = resource.inputs
@@ -211,7 +225,8 @@ class NodeGroup(Behaviour):
         content = self._content(scope, inputs)
         check_template_content(scope, inputs, content)
         check_machines(scope, {**merged, "instanceTypes": inputs.get("instanceTypes")}, content)
-        self._check_version(scope, inputs, cluster)
+        check_template_groups(scope, content, cluster.outputs["vpcConfig"]["vpcId"])
+        self._check_version(scope, resource, inputs, cluster)
 
     def updated(self, scope: Scope, resource: Resource, before: dict[str, Any]) -> None:
         self._note_template(scope, resource)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from ...core.plan import same
@@ -16,7 +17,6 @@ PLACEMENT = "aws:ec2/placementGroup:PlacementGroup"
 UNVERSIONED = {
     "name",
     "namePrefix",
-    "description",
     "defaultVersion",
     "updateDefaultVersion",
     "tags",
@@ -43,6 +43,7 @@ class LaunchTemplate(Behaviour):
             raise AwsError(
                 "InvalidParameterCombination", "InstanceType and InstanceRequirements cannot both be specified"
             )
+        self._check_user_data(str(inputs.get("userData") or ""))
         seen = set()
         for block in inputs.get("networkInterfaces") or []:
             place = (block.get("networkCardIndex") or 0, block.get("deviceIndex") or 0)
@@ -52,6 +53,16 @@ class LaunchTemplate(Behaviour):
                     f"Each network interface must have its own network card and device index ({place[0]}, {place[1]})",
                 )
             seen.add(place)
+
+    @staticmethod
+    def _check_user_data(text: str) -> None:
+        """Base64 of at most 16 KiB (EC2 user guide, instance user data)."""
+        try:
+            size = len(base64.b64decode(text, validate=True))
+        except ValueError:
+            raise AwsError("InvalidUserData.Malformed", "Invalid BASE64 encoding of user data.") from None
+        if size > 16384:
+            raise AwsError("InvalidParameterValue", "User data is limited to 16384 bytes")
 
     def complete(self, scope: Scope, resource: Resource) -> None:
         resource.outputs |= {"latestVersion": 1, "defaultVersion": 1}
@@ -81,8 +92,8 @@ class LaunchTemplate(Behaviour):
             version = before["latestVersion"] + 1
             resource.hidden["versions"][str(version)] = inputs
             resource.outputs["latestVersion"] = version
-            if inputs.get("updateDefaultVersion"):
-                resource.outputs["defaultVersion"] = version
+        if inputs.get("updateDefaultVersion"):  # ModifyLaunchTemplate in every update [tf]
+            resource.outputs["defaultVersion"] = resource.outputs["latestVersion"]
         if inputs.get("defaultVersion") is not None:
             resource.outputs["defaultVersion"] = inputs["defaultVersion"]
         return before

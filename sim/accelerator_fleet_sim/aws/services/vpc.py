@@ -9,7 +9,7 @@ from typing import Any
 from ...daemon.store import Resource
 from ..behaviour import Behaviour
 from ..errors import AwsError, Unhealthy
-from ..scope import Scope
+from ..scope import INTERFACE, Scope
 
 VPC = "aws:ec2/vpc:Vpc"
 SUBNET = "aws:ec2/subnet:Subnet"
@@ -20,6 +20,24 @@ TABLE = "aws:ec2/routeTable:RouteTable"
 EIP = "aws:ec2/eip:Eip"
 
 
+# VPC user guide, CIDR blocks: what cannot be one
+NEVER = [ipaddress.ip_network(n) for n in ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4")]
+IPV6 = ("assignGeneratedIpv6CidrBlock", "ipv6CidrBlock", "ipv6IpamPoolId", "ipv6Native", "assignIpv6AddressOnCreation",
+        "enableDns64", "enableResourceNameDnsAaaaRecordOnLaunch")  # fmt: skip
+
+
+def refuse_ipv6(inputs: dict[str, Any]) -> None:
+    """IPv6 is not simulated."""
+    wanted = [name for name in IPV6 if inputs.get(name)]
+    if wanted:
+        raise AwsError("UnsupportedOperation", f"IPv6 is not simulated ({', '.join(wanted)})")
+
+
+def no_interface(identity: str) -> AwsError:
+    """An interface that is not there."""
+    return AwsError("InvalidNetworkInterfaceID.NotFound", f"The networkInterface ID '{identity}' does not exist")
+
+
 class Vpc(Behaviour):
     """A VPC brings its main route table and default security group."""
 
@@ -28,8 +46,21 @@ class Vpc(Behaviour):
         if not cidr:
             raise AwsError("MissingParameter", "Either 'cidrBlock' or 'ipv4IpamPoolId' should be provided.")
         network = ipaddress.ip_network(cidr, strict=False)
-        if str(network) != cidr or not 16 <= network.prefixlen <= 28:
+        if str(network) != cidr or not 16 <= network.prefixlen <= 28 or any(network.overlaps(n) for n in NEVER):
             raise AwsError("InvalidVpc.Range", f"The CIDR '{cidr}' is invalid.")
+        refuse_ipv6(inputs)
+        self._check_dns(inputs)
+
+    def validate_update(self, scope: Scope, resource: Resource, inputs: dict[str, Any]) -> None:
+        refuse_ipv6(inputs)
+        self._check_dns({**resource.outputs, **inputs})
+
+    @staticmethod
+    def _check_dns(inputs: dict[str, Any]) -> None:
+        """Host names need name resolution (botocore ec2 ModifyVpcAttribute)."""
+        if inputs.get("enableDnsHostnames") and inputs.get("enableDnsSupport") is False:
+            raise AwsError("InvalidParameterValue", "Value (true) for parameter enableDnsHostnames is invalid. DNS "
+                           "support must be enabled.")  # fmt: skip
 
     def complete(self, scope: Scope, resource: Resource) -> None:
         owner = self.own(resource)
@@ -55,6 +86,9 @@ class Subnet(Behaviour):
             raise AwsError("MissingParameter", "The request must contain the parameter cidrBlock")
         vpc = scope.find(VPC, inputs["vpcId"])
         assert vpc is not None
+        refuse_ipv6(inputs)
+        if inputs.get("outpostArn") or inputs.get("customerOwnedIpv4Pool"):
+            raise AwsError("UnsupportedOperation", "Outposts are not simulated")
         network = ipaddress.ip_network(cidr, strict=False)
         if str(network) != cidr or not 16 <= network.prefixlen <= 28:
             raise AwsError("InvalidSubnet.Range", f"The CIDR '{cidr}' is invalid.")
@@ -82,6 +116,9 @@ class Subnet(Behaviour):
                 f"following availability zones: {', '.join(zones.values() if wanted_id else zones)}.",
             )
         return wanted or next(iter(zones))
+
+    def validate_update(self, scope: Scope, resource: Resource, inputs: dict[str, Any]) -> None:
+        refuse_ipv6(inputs)
 
     def complete(self, scope: Scope, resource: Resource) -> None:
         zone = self._zone(scope, resource.inputs)
@@ -128,7 +165,35 @@ class InternetGateway(Behaviour):
 
 
 class Eip(Behaviour):
-    """An address of Amazon's pool."""
+    """An address of Amazon's pool, for a NAT gateway: nothing else can have one here."""
+
+    def validate(self, scope: Scope, inputs: dict[str, Any]) -> None:
+        if inputs.get("domain") == "standard":  # [tf] resourceEIPRead
+            raise AwsError("InvalidParameterValue", "With the retirement of EC2-Classic standard domain EC2 EIPs are "
+                           "no longer supported")  # fmt: skip
+        pool, border = inputs.get("publicIpv4Pool", "amazon"), inputs.get("networkBorderGroup", scope.region)
+        if pool != "amazon":
+            raise AwsError("InvalidPublicIpv4PoolID.NotFound", f"The pool ID '{pool}' does not exist")
+        if border != scope.region:
+            raise AwsError("InvalidParameterValue", f"Invalid value '{border}' for NetworkBorderGroup")
+        if inputs.get("address"):
+            raise AwsError("InvalidAddress.NotFound", f"Address '{inputs['address']}' not found")
+        if inputs.get("ipamPoolId") or inputs.get("customerOwnedIpv4Pool"):
+            raise AwsError("UnsupportedOperation", "IPAM and Outposts are not simulated")
+        self._check_target(scope, inputs)
+
+    @staticmethod
+    def _check_target(scope: Scope, inputs: dict[str, Any]) -> None:
+        instance, interface = inputs.get("instance"), inputs.get("networkInterface")
+        if instance and scope.find("aws:ec2/instance:Instance", instance) is None:
+            raise AwsError("InvalidInstanceID.NotFound", f"The instance ID '{instance}' does not exist")
+        if interface and scope.find(INTERFACE, interface) is None:
+            raise no_interface(interface)
+        if instance or interface:
+            raise AwsError("UnsupportedOperation", "addresses of instances and interfaces are not simulated")
+
+    def validate_update(self, scope: Scope, resource: Resource, inputs: dict[str, Any]) -> None:
+        self._check_target(scope, inputs)
 
     def complete(self, scope: Scope, resource: Resource) -> None:
         ip = f"3.{128 + secrets.randbelow(16)}.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
@@ -153,9 +218,24 @@ class NatGateway(Behaviour):
                 "The request must include the AllocationId parameter. Add the required parameter and retry the "
                 "request.",
             )
+        if not public and (allocation or inputs.get("secondaryAllocationIds")):
+            raise AwsError("InvalidParameter", "A private NAT gateway has no allocation id")
+        self._check_private_ip(scope, inputs)
         for address in [allocation, *inputs.get("secondaryAllocationIds", [])]:
             if address and any(n.outputs.get("allocationId") == address for n in scope.all(NAT)):
                 raise AwsError("Resource.AlreadyAssociated", f"resource {address} is already associated")
+
+    @staticmethod
+    def _check_private_ip(scope: Scope, inputs: dict[str, Any]) -> None:
+        wanted, subnet = inputs.get("privateIp"), scope.find(SUBNET, inputs["subnetId"])
+        if not wanted or subnet is None:
+            return
+        network = ipaddress.ip_network(subnet.outputs["cidrBlock"])
+        inner = [*range(4), network.num_addresses - 1]
+        if ipaddress.ip_address(wanted) not in network or str(wanted) in {str(network[n]) for n in inner}:
+            raise AwsError("InvalidParameterValue", "Address does not fall within the subnet's address range")
+        if scope.interfaces(subnetId=subnet.id, privateIp=wanted):
+            raise AwsError("InvalidIPAddress.InUse", f"Address {wanted} is in use.")
 
     def complete(self, scope: Scope, resource: Resource) -> None:
         subnet = scope.find(SUBNET, resource.inputs["subnetId"])
