@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
             return _start(folder, args)
         if args.verb == "stop":
             ended = lifecycle.stop(folder)
-            print(f"stopped: {ended} processes ended" if ended else "nothing ran")
+            print("stopped, with every process of it; what is in it stays" if ended else "nothing ran")
         elif args.verb == "reset":
             lifecycle.reset(folder)
             print(f"{folder} is empty")

@@ -17,6 +17,7 @@ from .client import Client, CloudError, NotRunning
 from .paths import socket_path
 
 PATIENCE = 30.0  # seconds for a daemon to answer, and to end its control planes
+RESUME_PATIENCE = 180.0  # seconds for control planes that ran before: 10 s for one where two cores are free
 
 
 class StartFailed(Exception):
@@ -32,10 +33,13 @@ def _answer(folder: Path) -> dict[str, Any] | None:
 
 
 def start(folder: Path, speed: float | None = None, control_planes: bool = True) -> tuple[bool, dict[str, Any]]:
-    """Have a daemon running in its own session: (whether it had to be started, its status)."""
+    """Have a daemon running in its own session: (whether it had to be started, its status).
+
+    Returns when the control planes of an earlier run answer again, or could not be brought back (the log says why).
+    """
     status = _answer(folder)
     if status is not None:
-        return False, status
+        return False, _back(folder, status)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     _write_shim(folder)
     log = folder / "daemon.log"
@@ -51,12 +55,21 @@ def start(folder: Path, speed: float | None = None, control_planes: bool = True)
     while time.monotonic() < until:
         status = _answer(folder)
         if status is not None:
-            return True, status
+            return True, _back(folder, status)
         if process.poll() is not None:
             break
         time.sleep(0.03)
     tail = log.read_text(errors="replace")[-2000:]
     raise StartFailed(f"the embedded datacentre did not start; the end of {log}:\n{tail}")
+
+
+def _back(folder: Path, status: dict[str, Any]) -> dict[str, Any]:
+    """The status once nothing is on its way back any more; the last one there was when that takes too long."""
+    until = time.monotonic() + RESUME_PATIENCE
+    while status.get("resuming") and time.monotonic() < until:
+        time.sleep(0.1)
+        status = _answer(folder) or status
+    return status
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -82,7 +95,7 @@ def _write_shim(folder: Path) -> None:
 
 
 def stop(folder: Path) -> int:
-    """End the daemon with its control planes, and plugins that an interrupted engine left. How many processes ended."""
+    """End the daemon with its control planes, and plugins that an interrupted engine left. How many of those were ended."""
     ended = 0
     daemons = [pid for name, pid in processes.recorded(folder) if name == "daemon"]
     with contextlib.suppress(NotRunning, CloudError):

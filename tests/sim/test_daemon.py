@@ -238,3 +238,10 @@ def test_the_aws_beside_the_engine(start: Start) -> None:
     stopped = shim(client.folder, "sts", "get-caller-identity")
     assert stopped.returncode == 254
     assert "is not running; start it with: fleet sim start" in stopped.stderr
+
+
+def test_start_returns_when_what_ran_before_is_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    answers = [{"resuming": True}, {"resuming": True}, {"resuming": False}]
+    monkeypatch.setattr(lifecycle, "_answer", lambda folder: answers.pop(0))
+    assert lifecycle.start(tmp_path) == (False, {"resuming": False})
+    assert answers == []

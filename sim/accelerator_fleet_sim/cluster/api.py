@@ -86,6 +86,7 @@ class ClusterRuntime:
                     prefix = f"/{name}/{secrets.token_hex(4)}"
                     record = Record(name, version, cluster_id, self._ports.take(), prefix)
                     record.save(folder)
+                self._tokens.register(name, authenticate)  # before it serves: what it refuses, it remembers
                 self._start(record)
             self._tokens.register(name, authenticate)
             return self._clusters[name].endpoint

@@ -45,6 +45,7 @@ class Datacentre:
         first_content(self.aws, self.world)
         self.store.forget_operations(self.clock.now() - KEEP)
         self.server: HttpServer | None = None
+        self._back = threading.Event()  # the control planes of an earlier run are up again
 
     def _clusters(self, real: bool) -> Any:
         folder = self.folder / "clusters"
@@ -65,6 +66,7 @@ class Datacentre:
             thread.start()
         for thread in threads:
             thread.join()
+        self._back.set()
         self.operations.start()
 
     def _bring_back(self, cluster: Resource) -> None:
@@ -145,5 +147,6 @@ class Datacentre:
             "pid": os.getpid(), "folder": str(self.folder), "account": self.world.catalog.account["account"],
             "speed": self.clock.speed, "time": self.clock.iso(), "memory_mib": round(memory, 1),
             "resources": rows, "clusters": running, "operations": len(self.store.running()),
+            "resuming": not self._back.is_set(),
             "plugins": [pid for _, pid in processes.recorded(self.folder / "pids")],
         }  # fmt: skip
