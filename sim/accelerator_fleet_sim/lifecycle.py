@@ -95,7 +95,7 @@ def _write_shim(folder: Path) -> None:
 
 
 def stop(folder: Path) -> int:
-    """End the daemon with its control planes, and plugins that an interrupted engine left. How many of those were ended."""
+    """End the daemon with its control planes, and plugins that an interrupted engine left. How many ended."""
     ended = 0
     daemons = [pid for name, pid in processes.recorded(folder) if name == "daemon"]
     with contextlib.suppress(NotRunning, CloudError):
