@@ -25,7 +25,8 @@ from tests.sim.cloud import ACCOUNT, REGION, Cloud, events, running
 pytestmark = pytest.mark.engine
 FACTS: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "aws_force_new.json").read_text())["types"]
 # Pulumi's bridge deletes these first, whatever their name: pulumi-aws provider/resources.go
-DELETED_FIRST = {"aws:efs/mountTarget:MountTarget", "aws:iam/rolePolicyAttachment:RolePolicyAttachment"}
+DELETED_FIRST = {"aws:efs/mountTarget:MountTarget", "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+                 "aws:ecr/lifecyclePolicy:LifecyclePolicy"}  # fmt: skip
 NAMES = {"aws:eks/nodeGroup:NodeGroup": "nodeGroupName", "aws:efs/fileSystem:FileSystem": "creationToken",
          "aws:s3/bucket:Bucket": "bucket"}  # fmt: skip
 # A path that cannot differ while the value around it stays: the change is seen at or under the path itself.

@@ -39,6 +39,21 @@ def test_a_misspelt_setting(cloud: AwsCloud) -> None:
 
 
 @pytest.mark.parametrize(
+    ("setting", "value", "text"),
+    [
+        ("assumeRoles", '[{"roleArn": "arn:aws:iam::123456789012:role/r"}]', "is not simulated"),
+        ("assumeRoleWithWebIdentity", '{"roleArn": "arn:aws:iam::123456789012:role/r"}', "is not simulated"),
+        # terraform-provider-aws internal/provider/provider.go: ConflictsWith
+        ("forbiddenAccountIds", '["123456789012"]', "conflicts with allowed_account_ids"),
+    ],
+)
+def test_somebody_else_is_refused_and_not_ignored(cloud: AwsCloud, setting: str, value: str, text: str) -> None:
+    [(path, reason)] = cloud.check_config({**GOOD, setting: value}, "urn")
+    assert path == setting
+    assert text in reason
+
+
+@pytest.mark.parametrize(
     ("tags", "expected"),
     [
         (None, {"a": "b"}),

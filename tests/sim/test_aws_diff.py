@@ -233,6 +233,11 @@ def test_a_created_block_is_unknown_where_the_cloud_fills_it_in() -> None:
     assert planned["vpcConfig"]["subnetIds"] == ["a"]
     assert planned["vpcConfig"]["clusterSecurityGroupId"] is UNKNOWN
     assert planned["accessConfig"] is UNKNOWN
+    template = rules("aws:ec2/launchTemplate:LaunchTemplate")
+    planned = planned_create(template, {"blockDeviceMappings": [{"ebs": {"volumeSize": 20}}]}, REGION)
+    # Computed in internal/service/ec2/ec2_launch_template.go
+    ebs = {"volumeSize": 20, "volumeType": UNKNOWN, "iops": UNKNOWN, "throughput": UNKNOWN}
+    assert planned["blockDeviceMappings"] == [{"ebs": ebs}]
 
 
 def test_rules_name_their_source() -> None:

@@ -43,6 +43,17 @@ def account_reason(accounts: Any) -> str | None:
     )
 
 
+def other_identities(settings: dict[str, Any]) -> list[tuple[str, str]]:
+    """Settings that ask for somebody else: here is one account with one user, and what is ignored would be a lie."""
+    failures = []
+    for key in ("assumeRoles", "assumeRoleWithWebIdentity"):
+        if settings.get(key):
+            failures.append((key, f"{key} is not simulated by the embedded datacentre: leave it to the real account"))
+    if settings.get("forbiddenAccountIds") and settings.get("allowedAccountIds"):  # ConflictsWith [tf: provider.go]
+        failures.append(("forbiddenAccountIds", '"forbidden_account_ids": conflicts with allowed_account_ids'))
+    return failures
+
+
 class AwsCloud:
     """AWS for the generic provider."""
 
@@ -67,7 +78,7 @@ class AwsCloud:
         reason = account_reason(settings.get("allowedAccountIds"))
         if reason:
             failures.append(("allowedAccountIds", reason))
-        return failures
+        return failures + other_identities(settings)
 
     @staticmethod
     def _region(settings: dict[str, Any]) -> Any:
