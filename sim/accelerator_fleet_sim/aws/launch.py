@@ -46,6 +46,13 @@ def check_template(scope: Scope, machine: str, template: dict[str, Any]) -> None
     """What RunInstances refuses about a template on a machine."""
     figures = scope.catalog.machines[machine]
     blocks = interfaces_of(template)
+    wanted = template.get("capacityReservationSpecification") or {}
+    if wanted.get("capacityReservationTarget") and wanted.get("capacityReservationPreference") in ("open", "none"):
+        raise AwsError(  # botocore ec2 CapacityReservationSpecification
+            "InvalidParameterCombination",
+            "You can only specify CapacityReservationPreference and CapacityReservationTarget if the "
+            "CapacityReservationPreference is capacity-reservations-only",
+        )
     if blocks and (template.get("vpcSecurityGroupIds") or template.get("securityGroupNames")):
         raise AwsError(
             "InvalidParameterCombination",

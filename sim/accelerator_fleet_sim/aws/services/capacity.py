@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from ...daemon.store import Resource
@@ -9,6 +10,7 @@ from ..behaviour import Behaviour
 from ..errors import AwsError
 from ..launch import INSTANCE, Launch, refusal
 from ..scope import Scope
+from .templates import PLACEMENT
 
 
 class CapacityReservation(Behaviour):
@@ -22,11 +24,24 @@ class CapacityReservation(Behaviour):
             raise AwsError("InvalidParameterValue", f"Invalid availability zone: [{zone}]")
         if count < 1:
             raise AwsError("InvalidParameterValue", f"Invalid value for instanceCount: {count}")
-        if inputs.get("endDateType") == "limited" and not inputs.get("endDate"):
-            raise AwsError("InvalidParameterValue", "EndDate is required when EndDateType is limited")
+        self._check_end(scope, inputs)
+        group = inputs.get("placementGroupArn")
+        if group and all(g.outputs.get("arn") != group for g in scope.all(PLACEMENT)):
+            raise AwsError("InvalidPlacementGroup.Unknown", f"The Placement Group '{group}' is unknown.")
         able, error = refusal(scope, Launch(machine, "reservation"), zone, count)
         if able < count and error is not None:
             raise error
+
+    @staticmethod
+    def _check_end(scope: Scope, inputs: dict[str, Any]) -> None:
+        """An end belongs to EndDateType limited and to nothing else (botocore ec2 CreateCapacityReservation)."""
+        end, limited = inputs.get("endDate"), inputs.get("endDateType") == "limited"
+        if limited and not end:
+            raise AwsError("InvalidParameterValue", "EndDate is required when EndDateType is limited")
+        if end and not limited:
+            raise AwsError("InvalidParameterValue", "EndDate must be omitted when EndDateType is unlimited")
+        if end and datetime.fromisoformat(str(end)).timestamp() <= scope.world.clock.now():
+            raise AwsError("InvalidParameterValue", f"EndDate {end} is not in the future")
 
     def validate_update(self, scope: Scope, resource: Resource, inputs: dict[str, Any]) -> None:
         more = int(inputs["instanceCount"]) - int(resource.outputs["instanceCount"])

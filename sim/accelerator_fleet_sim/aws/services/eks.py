@@ -300,6 +300,11 @@ class AccessEntry(Behaviour):
             )
         if any(str(g).startswith("system:") for g in inputs.get("kubernetesGroups") or []):
             raise invalid("The kubernetes group name is invalid, it cannot start with system:")
+        kind = inputs.get("type") or "STANDARD"  # botocore eks CreateAccessEntryRequest: type, principalArn
+        if kind != "STANDARD" and inputs.get("kubernetesGroups"):
+            raise invalid(f"You can't specify kubernetesGroups for an access entry of type {kind}")
+        if kind != "STANDARD" and ":role/" not in inputs["principalArn"]:
+            raise invalid(f"The only valid principal of an access entry of type {kind} is an IAM role")
         if ":role/" in inputs["principalArn"] and role_of(scope, inputs["principalArn"]) is None:
             raise invalid("The specified principalArn is invalid: invalid principal")
 

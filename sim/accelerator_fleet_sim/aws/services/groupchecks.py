@@ -138,6 +138,8 @@ def check_template_content(scope: Scope, inputs: dict[str, Any], content: dict[s
             reservation_named(scope, target["capacityReservationId"])
         except AwsError as error:
             raise AwsError("InvalidRequestException", error.message) from error
+        if inputs.get("capacityType") == "SPOT":  # EC2 user guide: spot instances cannot use capacity reservations
+            raise AwsError("InvalidRequestException", "Spot Instances cannot run in a capacity reservation.")
     elif block_wanted:
         raise AwsError("InvalidRequestException", "A capacity block needs its reservation id in the launch template.")
 

@@ -226,6 +226,7 @@ class NodeGroup(Behaviour):
         check_template_content(scope, inputs, content)
         check_machines(scope, {**merged, "instanceTypes": inputs.get("instanceTypes")}, content)
         check_template_groups(scope, content, cluster.outputs["vpcConfig"]["vpcId"])
+        check_placement(scope, inputs, content)
         self._check_version(scope, resource, inputs, cluster)
 
     def updated(self, scope: Scope, resource: Resource, before: dict[str, Any]) -> None:

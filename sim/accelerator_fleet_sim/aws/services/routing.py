@@ -113,6 +113,11 @@ class RouteTable(Behaviour):
     def validate_update(self, scope: Scope, resource: Resource, inputs: dict[str, Any]) -> None:
         self.validate(scope, inputs)
 
+    def validate_delete(self, scope: Scope, resource: Resource) -> None:
+        if resource.owner.startswith("vpc:"):  # the main one: botocore ec2 DeleteRouteTable
+            raise AwsError("DependencyViolation", f"The routeTable '{resource.id}' has dependencies and cannot be "
+                           "deleted.")  # fmt: skip
+
     def deleted(self, scope: Scope, resource: Resource) -> None:
         for route in scope.all(ROUTE, routeTableId=resource.id):
             scope.store.remove(route)
@@ -158,6 +163,15 @@ class RouteTableAssociation(Behaviour):
                 "Resource.AlreadyAssociated",
                 f"the specified association for route table {table.id} conflicts with an existing association",
             )
+        self._check_vpc(scope, table, subnet)
+
+    def validate_update(self, scope: Scope, resource: Resource, inputs: dict[str, Any]) -> None:
+        table = scope.find(TABLE, inputs["routeTableId"])
+        assert table is not None
+        self._check_vpc(scope, table, inputs.get("subnetId") or "")
+
+    @staticmethod
+    def _check_vpc(scope: Scope, table: Resource, subnet: str) -> None:
         found = scope.find(SUBNET, subnet)
         if found is not None and found.outputs["vpcId"] != table.outputs["vpcId"]:
             raise AwsError(

@@ -69,6 +69,11 @@ class SecurityGroup(Behaviour):
                 for group in rule.get("securityGroups") or []:
                     self.reference(scope, "group", group)
 
+    def validate_delete(self, scope: Scope, resource: Resource) -> None:
+        if resource.owner.startswith("vpc:"):  # EC2 API error codes: CannotDelete
+            raise AwsError("CannotDelete", f'the specified group: "{resource.id}" name: "default" cannot be deleted by '
+                           "a user")  # fmt: skip
+
     def deleted(self, scope: Scope, resource: Resource) -> None:
         for kind in (INGRESS, EGRESS):
             for rule in scope.all(kind, securityGroupId=resource.id):
