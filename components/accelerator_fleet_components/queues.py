@@ -43,15 +43,17 @@ class SiteQueues(pulumi.ComponentResource):
     def _opts(self, after: list[pulumi.Resource]) -> pulumi.ResourceOptions:
         # A dead cluster can still be destroyed: its objects go with it.
         return pulumi.ResourceOptions(
-            parent=self, provider=self._provider, deleted_with=self._deleted_with, depends_on=after
+            parent=self,
+            provider=self._provider,
+            deleted_with=self._deleted_with,
+            depends_on=after,
+            # A finalizer that does not go within minutes will not go by waiting longer.
+            custom_timeouts=pulumi.CustomTimeouts(delete="3m"),
         )
 
     def _create(self, site: SitePlan, pools: tuple[PoolPlan, ...], after: list[pulumi.Resource]) -> None:
         from pulumi_kubernetes import core
 
-        namespace = core.v1.Namespace(
-            f"{self._name}-{site.jobs_namespace}", metadata={"name": site.jobs_namespace}, opts=self._opts([])
-        )
         topology: list[pulumi.Resource] = []
         if site.topology_name is not None and any(p.topology for p in pools):
             levels = [{"nodeLabel": level} for level in site.topology_levels]
@@ -66,6 +68,10 @@ class SiteQueues(pulumi.ComponentResource):
                 "resourceGroups": resource_groups(pools),
             },
             [*after, *flavors],
+        )
+        # After the queue, so that it goes before it: running jobs hold a ClusterQueue, and end with their namespace.
+        namespace = core.v1.Namespace(
+            f"{self._name}-{site.jobs_namespace}", metadata={"name": site.jobs_namespace}, opts=self._opts([queue])
         )
         for pool in pools:
             self._object("LocalQueue", pool.local_queue, {"clusterQueue": site.queue}, [queue, namespace], site)

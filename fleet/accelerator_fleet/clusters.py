@@ -69,7 +69,7 @@ def outputs(env: str) -> dict[str, Any]:
 @contextlib.contextmanager
 def reached(env: str) -> Iterator[None]:
     """Inside, what an API server or the way to it says becomes a FleetError: people get a sentence, no traceback."""
-    from httpx2 import TransportError
+    from httpx2 import HTTPStatusError, TransportError
     from lightkube import ApiError
     from lightkube.core.exceptions import ConfigError
 
@@ -77,6 +77,8 @@ def reached(env: str) -> Iterator[None]:
         yield
     except ApiError as refused:
         raise FleetError(env, f"the API server refused: {refused.status.message or refused}") from None
+    except HTTPStatusError as refused:
+        raise FleetError(env, f"the API server refused: {refused}") from None
     except (TransportError, ConfigError, subprocess.SubprocessError) as failed:
         raise FleetError(env, _unreached(str(failed))) from None
 

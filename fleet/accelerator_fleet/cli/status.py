@@ -110,14 +110,14 @@ def _pool(pool: PoolPlan, site: SitePlan, client: Client) -> dict[str, Any]:
 
 
 def _quota(pool: PoolPlan, site: SitePlan, client: Client) -> int | str:
-    from lightkube import ApiError
+    from httpx2 import HTTPStatusError
     from lightkube.generic_resource import create_global_resource
 
     kind = create_global_resource("kueue.x-k8s.io", "v1beta2", "ClusterQueue", "clusterqueues")
     try:
         queue = client.get(kind, site.queue)
-    except ApiError as refused:
-        if refused.status.code == 404:
+    except HTTPStatusError as refused:  # ApiError when the object is missing, its base when the whole kind is
+        if refused.response.status_code == 404:
             return "-"
         raise
     for group in queue["spec"].get("resourceGroups", []):

@@ -187,14 +187,14 @@ def _missing(client: Client, namespace: str, name: str, otherwise: str) -> None:
 
 def _workloads(client: Client, namespace: str) -> list[tuple[str, bool, str]]:
     """(job, admitted, why not) of each Kueue workload."""
-    from lightkube import ApiError
+    from httpx2 import HTTPStatusError
     from lightkube.generic_resource import create_namespaced_resource
 
     kind = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
     try:
         all_ = list(client.list(kind, namespace=namespace))
-    except ApiError as refused:
-        if refused.status.code == 404:  # no Kueue in this cluster
+    except HTTPStatusError as refused:
+        if refused.response.status_code == 404:  # no Kueue in this cluster
             return []
         raise
     found = []
