@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 API: Final = "kueue.x-k8s.io/v1beta2"
 # Kueue tries flavours in this order: capacity that is paid for anyway first, capacity that can be taken away last.
-ORDER: Final = {"reserved": 0, "capacity-block": 0, "on-demand": 1, "spot": 2}
+ORDER: Final = {"existing": 0, "reserved": 0, "capacity-block": 0, "on-demand": 1, "spot": 2}
 POOL_LABEL: Final = "accelerator-fleet.dev/pool"
 
 
 class SiteQueues(pulumi.ComponentResource):
-    """Queue objects in one cluster. Quotas are cards; a pool's LocalQueue carries the pool's name and stays."""
+    """Queue objects in one cluster. Quotas are cards; a pool's LocalQueue carries the pool's name and stays.
+
+    `namespace`: the namespace of jobs and their queues.
+    """
+
+    namespace: pulumi.Resource
 
     def __init__(
         self,
@@ -49,7 +54,7 @@ class SiteQueues(pulumi.ComponentResource):
     def _create(self, site: SitePlan, pools: tuple[PoolPlan, ...], after: list[pulumi.Resource]) -> None:
         from pulumi_kubernetes import core
 
-        namespace = core.v1.Namespace(
+        self.namespace = core.v1.Namespace(
             f"{self._name}-{site.jobs_namespace}", metadata={"name": site.jobs_namespace}, opts=self._opts([])
         )
         topology: list[pulumi.Resource] = []
@@ -68,11 +73,12 @@ class SiteQueues(pulumi.ComponentResource):
             [*after, *flavors],
         )
         for pool in pools:
-            self._object("LocalQueue", pool.local_queue, {"clusterQueue": site.queue}, [queue, namespace], site)
+            self._object("LocalQueue", pool.local_queue, {"clusterQueue": site.queue}, [queue, self.namespace], site)
 
     def _flavor(self, pool: PoolPlan, site: SitePlan, after: list[pulumi.Resource]) -> CustomResource:
         taints = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in pool.taints]
-        spec: dict[str, object] = {"nodeLabels": {POOL_LABEL: pool.name}}
+        # Nodes that the fleet made bear the pool's label; those of an existing cluster are found by their own.
+        spec: dict[str, object] = {"nodeLabels": pool.node_selector or {POOL_LABEL: pool.name}}
         if taints:
             # Kueue adds these to admitted pods: a job names its queue and no taint.
             spec["tolerations"] = taints
