@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lightkube import Client
 
-    from accelerator_fleet.plan.model import PoolPlan, SitePlan
+    from accelerator_fleet.plan.model import FleetPlan, PoolPlan, SitePlan
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,7 +44,7 @@ def _reaching(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Na
     return reach
 
 
-def _fleet(env: str) -> Any:
+def _fleet(env: str) -> FleetPlan:
     from accelerator_fleet import catalog, spec
     from accelerator_fleet.clusters import project_root
     from accelerator_fleet.plan import plan
@@ -52,7 +52,7 @@ def _fleet(env: str) -> Any:
     return plan(spec.load(project_root() / "stacks" / "fleets" / f"{env}.yaml"), catalog.load())
 
 
-def _site(env: str, name: str) -> tuple[SitePlan, PoolPlan, Client]:
+def _site(env: str, name: str) -> tuple[FleetPlan, SitePlan, PoolPlan, Client]:
     from accelerator_fleet.clusters import client, outputs
     from accelerator_fleet.errors import FleetError, unknown
 
@@ -62,7 +62,7 @@ def _site(env: str, name: str) -> tuple[SitePlan, PoolPlan, Client]:
         raise FleetError("--pool", unknown("pool", name, pools))
     pool = pools[name]
     site = plan.site(pool.site)
-    return site, pool, client(env, outputs(env)["sites"][site.name], site.jobs_namespace)
+    return plan, site, pool, client(env, outputs(env)["sites"][site.name], site.jobs_namespace)
 
 
 def _sites(env: str) -> list[tuple[SitePlan, Client]]:
@@ -79,10 +79,10 @@ def _submit(args: argparse.Namespace) -> int:
     from accelerator_fleet.jobs import cluster
 
     template = jobs.load(args.template)
-    site, pool, client = _site(args.env, args.pool)
+    fleet, site, pool, client = _site(args.env, args.pool)
     name = args.name or f"{template.name}-{datetime.now(UTC):%H%M%S}"
     plan = jobs.job_plan(name, pool, args.cards)
-    cluster.submit(client, *jobs.objects(plan, template, pool, site))
+    cluster.submit(client, *jobs.objects(plan, template, pool, site, fleet.volumes))
     print(f"{name}: {plan.cards} {pool.chip} cards on {plan.pods} nodes of pool {pool.name}, queue {pool.local_queue}")
     pods, why = cluster.wait_for_landing(client, site.jobs_namespace, name, plan.pods, args.wait)
     _landing(pods)
