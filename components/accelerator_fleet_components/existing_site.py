@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pulumi
 
 from accelerator_fleet.plan.model import PoolPlan, SitePlan
 from accelerator_fleet_components.tokens import token
 
-if TYPE_CHECKING:
-    import pulumi_kubernetes as k8s
-
 
 class ExistingSite(pulumi.ComponentResource):
     """Stands for an existing cluster in the stack; `cluster` is the provider of what lives in it."""
 
-    cluster: k8s.Provider
+    cluster: pulumi.ProviderResource
 
     def __init__(
         self,
         name: str,
         site: SitePlan,
         pools: tuple[PoolPlan, ...],
-        cluster: k8s.Provider,
+        cluster: pulumi.ProviderResource,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """`cluster`: by the kubeconfig's context, made by the caller; credentials stay in the kubeconfig."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
 
@@ -79,7 +79,7 @@ class Fleet(pulumi.ComponentResource):
         if self._scope.has("pools"):
             self.pools |= {pool.name: {**_shape(pool), "nodeSelector": pool.node_selector} for pool in pools}
         if self._scope.has("cluster"):
-            self._in_cluster(site, base, found.cluster, sources)
+            self._in_cluster(site, base, cast("k8s.Provider", found.cluster), sources)
 
     def _base(self, site: SitePlan, provider: pulumi.ProviderResource) -> SiteBase:
         if self._scope.has("base"):

@@ -52,7 +52,7 @@ class Recorder(pulumi.runtime.Mocks):
                 out["outputs"] = {"sites": {"use2": site}}
         return f"{args.name}-id", out
 
-    def call(self, args: pulumi.runtime.MockCallArgs) -> dict[str, Any]:
+    def call(self, args: pulumi.runtime.MockCallArgs) -> Any:
         raise AssertionError(f"the program calls {args.token} although nothing exists already")
 
     def of(self, kind: str) -> list[pulumi.runtime.MockResourceArgs]:
@@ -80,5 +80,5 @@ def build(plan: FleetPlan, scope: Scope | None = None) -> Recorder:
         providers = {s.name: site_provider(plan, s) for s in plan.sites}
         mocks.fleet = Fleet(plan.fleet, plan, providers, scope)
 
-    pulumi.runtime.test(program)()
+    pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]
     return mocks
