@@ -78,7 +78,8 @@ class SiteQueues(pulumi.ComponentResource):
     def _flavor(self, pool: PoolPlan, site: SitePlan, after: list[pulumi.Resource]) -> CustomResource:
         taints = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in pool.taints]
         # Nodes that the fleet made bear the pool's label; those of an existing cluster are found by their own.
-        spec: dict[str, object] = {"nodeLabels": pool.node_selector or {POOL_LABEL: pool.name}}
+        found_by = pool.node_selector if site.kind == "existing" else {POOL_LABEL: pool.name}
+        spec: dict[str, object] = {"nodeLabels": found_by}
         if taints:
             # Kueue adds these to admitted pods: a job names its queue and no taint.
             spec["tolerations"] = taints

@@ -97,7 +97,7 @@ def objects(
             "backoffLimit": 0,
             "template": {
                 "metadata": {"labels": {JOB_LABEL: plan.name}, "annotations": _topology(plan, pool, site)},
-                "spec": _pod(plan, template, pool, mounted),
+                "spec": _pod(plan, template, pool, site, mounted),
             },
         },
     }
@@ -121,7 +121,9 @@ def _topology(plan: JobPlan, pool: PoolPlan, site: SitePlan) -> dict[str, str]:
     return {TOPOLOGY: networks[-1]} if pool.topology and networks and plan.pods > 1 else {}
 
 
-def _pod(plan: JobPlan, template: Template, pool: PoolPlan, volumes: tuple[VolumePlan, ...]) -> dict[str, Any]:
+def _pod(
+    plan: JobPlan, template: Template, pool: PoolPlan, site: SitePlan, volumes: tuple[VolumePlan, ...]
+) -> dict[str, Any]:
     resources = {pool.resource: str(plan.cards_per_pod)}
     if pool.efa_interfaces and plan.pods > 1:
         resources[EFA] = str(pool.efa_interfaces)
@@ -158,7 +160,7 @@ def _pod(plan: JobPlan, template: Template, pool: PoolPlan, volumes: tuple[Volum
         "subdomain": plan.name,
         "restartPolicy": "Never",
         # The flavour has the same label; standing here too, it keeps the job to this pool's flavour.
-        "nodeSelector": pool.node_selector or {POOL_LABEL: pool.name},
+        "nodeSelector": dict(pool.node_selector) if site.kind == "existing" else {POOL_LABEL: pool.name},
         "containers": [container],
     }
     if volumes:

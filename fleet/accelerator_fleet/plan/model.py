@@ -181,7 +181,7 @@ class PoolPlan(Frozen):
     """Nodes of one chip and shape in exactly one zone. Counts: cards, nodes (of all slices together).
 
     On a GKE site `machine` is the machine type, and interfaces, EFA and placement group are empty; a TPU pool is
-    `slices` node pools named `<name>-<i>`, each with `hosts_per_slice` nodes that form one topology. On an existing
+    `slices` node pools, each with `hosts_per_slice` nodes that form one topology. On an existing
     site nothing is created: `zone`, `machine` and `ami_type` are "", nodes are found by `node_selector`.
     """
 
@@ -260,6 +260,7 @@ class FleetPlan(Frozen):
     relied_on: tuple[Fact, ...] = ()
     reasons: tuple[Reason, ...] = ()
     volumes: tuple[VolumePlan, ...] = ()
+    warnings: tuple[Reason, ...] = ()  # to be shown in a preview: a pool that leaves its site and its volume
 
     @property
     def cards(self) -> int:
