@@ -92,7 +92,10 @@ class GkePool(pulumi.ComponentResource):
         return {"min_node_count": pool.min_nodes, "max_node_count": pool.max_nodes}
 
     def _placement(self) -> dict[str, object] | None:
-        # The policy's presence is fixed at creation; one host takes none.
+        # The policy's presence is fixed at creation; one host takes none. A reservation may have been made with one.
+        given = self._pool.existing_placement_group
+        if given is not None:
+            return {"type": "COMPACT", "policy_name": given, "tpu_topology": self._pool.topology_shape}
         if not self._pool.placement_policy:
             return None
         return {"type": "COMPACT", "tpu_topology": self._pool.topology_shape}

@@ -10,7 +10,7 @@ from accelerator_fleet import catalog, spec
 from accelerator_fleet.errors import FleetError, raise_all
 from accelerator_fleet.plan import plan as make_plan
 from accelerator_fleet.plan.model import FleetPlan, SitePlan
-from accelerator_fleet_components import existing, existing_nodes
+from accelerator_fleet_components import existing, existing_nodes, placements
 from accelerator_fleet_components.fleet import Fleet
 from accelerator_fleet_components.scope import Scope
 from accelerator_fleet_components.scope import read as read_scope
@@ -30,8 +30,11 @@ def run(folder: Path) -> None:
 
 def _run(folder: Path) -> None:
     config = pulumi.Config("fleet")
-    plan = make_plan(spec.load(folder / config.require("spec")), catalog.load())
-    scope = read_scope(config.get_object("scope"), plan)
+    wanted = spec.load(folder / config.require("spec"))
+    scope = read_scope(config.get_object("scope"), [s.name for s in wanted.sites])
+    plan = make_plan(wanted, catalog.load(), placements.read(scope.base))
+    for warning in plan.warnings:
+        pulumi.log.warn(f"{warning.path}: {warning.why}")
     # Before any provider: a wrong context would be the Kubernetes provider's error, which names no field.
     raise_all(existing_nodes.check(plan, [s.name for s in plan.sites if _owned(scope, s.name)]))
     providers = {s.name: site_provider(plan, s) for s in plan.sites if _owned(scope, s.name)}

@@ -53,6 +53,8 @@ class Recorder(pulumi.runtime.Mocks):
         return f"{args.name}-id", out
 
     def call(self, args: pulumi.runtime.MockCallArgs) -> Any:
+        if args.token == "pulumi:pulumi:readStackOutputs":
+            return {"name": args.args["name"], "outputs": {}}
         raise AssertionError(f"the program calls {args.token} although nothing exists already")
 
     def of(self, kind: str) -> list[pulumi.runtime.MockResourceArgs]:
