@@ -32,6 +32,8 @@ def foreign_sites(layout: Layout, env: str) -> list[str]:
     for site in spec.load(spec_file(layout, env)).sites:
         account = str(getattr(site, "account", None) or "")
         project = str(getattr(site, "project", None) or "")
+        if site.kind == "existing":
+            continue  # a context of .fleet/kubeconfig, which the prepared shell names; its project or account is nobody's
         if account != ACCOUNT and not project.startswith(PROJECT_PREFIX):
             foreign.append(f"{site.name} ({account or project or site.kind})")
     return foreign
@@ -43,6 +45,6 @@ def require(layout: Layout, env: str) -> None:
     if foreign:
         raise EngineError(
             f"{env}: these sites are in real accounts: {', '.join(foreign)}. `fleet env`, `up`, `preview` and `down` "
-            f"run the embedded datacentre only (account {ACCOUNT}). For {env} use your own Pulumi, backend and "
+            f"run the embedded datacentre only (account {ACCOUNT}, projects {PROJECT_PREFIX}*). For {env} use your own Pulumi, backend and "
             f"credentials, in a shell that is not prepared: pulumi preview --stack {env}"
         )

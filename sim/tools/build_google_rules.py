@@ -46,7 +46,7 @@ def mark(inputs: dict[str, Any], path: str, key: str, value: Any) -> bool:
 def conditions(token: str, fact: dict[str, Any], overlay: dict[str, Any]) -> list[dict[str, Any]]:
     """`force_new_if` with a machine-readable condition; a text without one is an error."""
     made = []
-    for rule in fact["force_new_if"]:
+    for rule in fact.get("force_new_if", []):
         condition = overlay["conditions"].get(token, {}).get(rule["path"])
         if condition is None:
             raise SystemExit(f"{token}.{rule['path']}: no condition for {rule['when']!r} in the overlay")
@@ -84,7 +84,7 @@ def build_type(
     """The rules of one type, and differences found between the SDK and the facts."""
     inputs, outputs = introspect.resource(token, fact["module"], fact["class"])
     differences = []
-    for name in sorted(fact["inputs"].keys() | inputs.keys()):
+    for name in sorted(fact["inputs"].keys() | inputs.keys()) if "inputs" in fact else []:
         got, want = inputs.get(name), fact["inputs"].get(name)
         if (got is None) != (want is None) or (got and want and bool(got.get("required")) != want["required"]):
             differences.append(f"{token}.{name}: facts and SDK differ")
@@ -93,6 +93,8 @@ def build_type(
             differences.append(f"{token}.{path}: optional and computed in the facts, not in the SDK")
     rule: dict[str, Any] = {"inputs": inputs, "outputs": {k: v["type"] for k, v in sorted(outputs.items())}}
     rule["nested_known"] = True  # optional_computed names every nested property that the cloud fills in
+    if "confidence" in fact:
+        rule["confidence"] = fact["confidence"]
     if fact.get("defaults"):
         rule["defaults"] = fact["defaults"]
     for key in COPIED:
@@ -109,8 +111,9 @@ def build_type(
     if token in overlay["delete_before_replace"]:
         rule["delete_before_replace"] = True
     for key in ("sets", "suppress", "strings", "ranges"):
-        if token in overlay.get(key, {}):
-            rule[key] = overlay[key][token]
+        found = overlay.get(key, {}).get(token) or fact.get(key)
+        if found:
+            rule[key] = found
     correct(token, rule, corrections, overlay)
     return rule, differences
 
@@ -125,7 +128,8 @@ def main() -> None:
     overlay = yaml.safe_load((HERE / "google_overlay.yaml").read_text())
     types: dict[str, Any] = {}
     differences: list[str] = []
-    for token, fact in facts["gcp"].items():
+    remembered = {k: {**v, "confidence": "memory"} for k, v in overlay["extra_types"].items()}
+    for token, fact in {**facts["gcp"], **remembered}.items():
         if token.startswith("_"):
             continue
         types[token], found = build_type(token, fact, overlay, corrections)

@@ -83,7 +83,9 @@ OPS: dict[str, Callable[[Condition, State, State], bool]] = {
     "cidr_not_inside": _cidr_not_inside,
     "element_dropped": _element_dropped,
     "others_same": lambda c, old, new: all(get_path(old, p) == get_path(new, p) for p in c["others"]),
-    "not_moved_to": lambda c, old, new: (get_path(new, c["path"]) or get_path(new, c["other"])) != get_path(old, c["path"]),
+    "not_moved_to": lambda c, old, new: (
+        (get_path(new, c["path"]) or get_path(new, c["other"])) != get_path(old, c["path"])
+    ),
     "new_not_prefix": lambda c, old, new: not str(get_path(new, c["other"]) or "").startswith(c["value"]),
     "old_true": lambda c, old, new: get_path(old, c["other"]) is True,
     "new_true": lambda c, old, new: get_path(new, c["other"]) is True,

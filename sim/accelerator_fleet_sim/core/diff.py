@@ -57,7 +57,8 @@ class _Differ:
         replaces = self.replaces(path)
         if kind != "update" and isinstance(value, (dict, list)) and not replaces:
             replaces = where in self.rules.force_new_presence or any(
-                self.replaces(inner) for inner, v in leaves(value, path)
+                self.replaces(inner)
+                for inner, v in leaves(value, path)
                 if not isinstance(v, (dict, list)) and not (self.rules.nested_known and is_empty(v))
             )
         self.changes[path] = (kind, replaces)

@@ -10,10 +10,10 @@ import grpc
 from ..client import Client, CloudError, NotRunning
 from . import protos
 from .check import check
-from .diff import Refused, UnknownRule, diff
+from .diff import UnknownRule, diff
 from .inputs import Namer, checked_inputs, read_inputs
 from .naming import Autonaming
-from .plan import planned_create
+from .plan import Refused, planned_create
 from .provider import Cloud, Config
 from .rules import TypeRules
 from .values import UNKNOWN, from_struct, has_unknown, mark_secrets, plain, to_struct

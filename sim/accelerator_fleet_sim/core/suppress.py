@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 
@@ -45,7 +46,7 @@ def _seconds(text: str) -> float | None:
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]] if found else None
 
 
-KINDS = {
+KINDS: dict[str, Callable[[str, str], bool]] = {
     "dropped": lambda old, new: False,  # only leaving it out is suppressed (plan.py)
     "link": _link,
     "link_name_only": lambda old, new: "/" not in new and "/" in old and last(old) == new,

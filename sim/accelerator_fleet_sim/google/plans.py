@@ -25,9 +25,7 @@ class Plans:
     def __init__(self, scope: dict[str, Any]) -> None:
         self.scope = scope
 
-    def customize(
-        self, rules: TypeRules, old: dict[str, Any], planned: dict[str, Any], news: dict[str, Any]
-    ) -> None:
+    def customize(self, rules: TypeRules, old: dict[str, Any], planned: dict[str, Any], news: dict[str, Any]) -> None:
         """Change a planned state as the provider does; raises Refused. `old` is empty for a create."""
         given = plain(news)
         if "project" in rules.inputs and given.get("project") is None and rules.inputs["project"].get("computed"):
@@ -48,9 +46,7 @@ class Plans:
         if rules.token in DISKS:
             _refuse_disks(given)
 
-    def _labels(
-        self, rules: TypeRules, old: dict[str, Any], planned: dict[str, Any], given: dict[str, Any]
-    ) -> None:
+    def _labels(self, rules: TypeRules, old: dict[str, Any], planned: dict[str, Any], given: dict[str, Any]) -> None:
         """SetLabelsDiff: the program's labels over the provider's, and the attribution label from creation on."""
         labels = given.get(LABELS.get(rules.token, "labels"))
         if has_unknown(labels) or isinstance(labels, Unknown):
