@@ -8,6 +8,7 @@ from typing import Final
 
 from accelerator_fleet.catalog.model import Catalog
 from accelerator_fleet.errors import FleetError
+from accelerator_fleet.plan.model import PoolPlan
 from accelerator_fleet.spec.model import FleetSpec
 
 CLOUD: Final = {"eks": "EKS", "gke": "GKE"}
@@ -22,6 +23,17 @@ def cluster_name(fleet: str, env: str, site: str) -> str:
 def group_prefix(pool: str, shape_key: str) -> str:
     """The node group's name up to the provider's own suffix. It carries the shape key, so shapes never collide."""
     return f"{pool}-{shape_key}-"
+
+
+def flavor_name(pool: PoolPlan) -> str:
+    """The pool's ResourceFlavor. Kueue lets nothing of a flavour change that has a topology: what stands in it is part
+    of the name, so that another chip or taint is another flavour. GPUs with their own taint keep the pool's name.
+    """
+    taints = [[t.key, t.value, t.effect] for t in pool.taints]
+    plain = pool.topology and taints == [["nvidia.com/gpu", "present", "NoSchedule"]]
+    if plain or pool.capacity_mode == "existing":
+        return pool.name
+    return f"{pool.name}-{shape_key({'topology': pool.topology, 'taints': taints})}"
 
 
 def shape_key(shape: dict[str, object]) -> str:

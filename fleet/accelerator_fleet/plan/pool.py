@@ -11,7 +11,7 @@ from accelerator_fleet.plan.google_pool import google_pool
 from accelerator_fleet.plan.interfaces import interfaces
 from accelerator_fleet.plan.machine import choose
 from accelerator_fleet.plan.model import PoolPlan
-from accelerator_fleet.plan.names import group_prefix, shape_key
+from accelerator_fleet.plan.names import flavor_name, group_prefix, shape_key
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.plan.zone import choose_zone
 from accelerator_fleet.spec.model import CapacitySpec, FleetSpec
@@ -49,7 +49,7 @@ def plan_pool(
             why = "first of the list" if first is None else f"first that can carry it ({first.message})"
             notes.because(f"pools[{index}].site", name, "the pool is there already" if stays else why)
         notes.take(tried)
-        return out
+        return out.model_copy(update={"flavor": flavor_name(out)})
     assert first is not None
     raise _with_sites_that_can(spec, index, first, catalog, broken)
 
