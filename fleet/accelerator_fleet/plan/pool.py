@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from accelerator_fleet.catalog.model import Catalog
 from accelerator_fleet.errors import FleetError
 from accelerator_fleet.plan.capacity import check_capacity
@@ -15,6 +17,9 @@ from accelerator_fleet.plan.names import flavor_name, group_prefix, shape_key
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.plan.zone import choose_zone
 from accelerator_fleet.spec.model import CapacitySpec, FleetSpec
+
+# Fields by which a site cannot carry a pool that another could.
+PLACED_BY: Final = ("chip", "site", "zone", "mode", "reservation")
 
 
 def plan_pool(
@@ -59,6 +64,9 @@ def _with_sites_that_can(
 ) -> FleetError:
     """The error, with the fleet's other sites that could carry the pool, in their own zone and at their own price."""
     pool = spec.pools[index]
+    field = error.path.rpartition(".")[2]
+    if field not in PLACED_BY or (field == "zone" and pool.zone is None):
+        return error
     fits: list[str] = []
     for site in spec.sites:
         if site.name in pool.site or site.name in broken:
