@@ -44,31 +44,34 @@ def _reaching(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Na
     return reach
 
 
-def _fleet(env: str) -> FleetPlan:
+def _fleet(env: str) -> tuple[FleetPlan, dict[str, Any]]:
+    """The plan of what is up, and the stack's sites."""
     from accelerator_fleet import catalog, spec
-    from accelerator_fleet.clusters import project_root
+    from accelerator_fleet.clusters import outputs, placements, project_root
     from accelerator_fleet.plan import plan
 
-    return plan(spec.load(project_root() / "stacks" / "fleets" / f"{env}.yaml"), catalog.load())
+    wanted = spec.load(project_root() / "stacks" / "fleets" / f"{env}.yaml")
+    found = outputs(env)
+    return plan(wanted, catalog.load(), placements(found)), found["sites"]
 
 
 def _site(env: str, name: str) -> tuple[FleetPlan, SitePlan, PoolPlan, Client]:
-    from accelerator_fleet.clusters import client, outputs
+    from accelerator_fleet.clusters import client
     from accelerator_fleet.errors import FleetError, unknown
 
-    plan = _fleet(env)
+    plan, sites = _fleet(env)
     pools = {p.name: p for p in plan.pools}
     if name not in pools:
         raise FleetError("--pool", unknown("pool", name, pools))
     pool = pools[name]
     site = plan.site(pool.site)
-    return plan, site, pool, client(env, outputs(env)["sites"][site.name], site.jobs_namespace)
+    return plan, site, pool, client(env, sites[site.name], site.jobs_namespace)
 
 
 def _sites(env: str) -> list[tuple[SitePlan, Client]]:
-    from accelerator_fleet.clusters import client, outputs
+    from accelerator_fleet.clusters import client
 
-    plan, found = _fleet(env), outputs(env)["sites"]
+    plan, found = _fleet(env)
     return [(s, client(env, found[s.name], s.jobs_namespace)) for s in plan.sites if s.name in found]
 
 

@@ -59,11 +59,12 @@ def read(env: str) -> dict[str, Any]:
     `quota`: the pool's flavour in the ClusterQueue, cards.
     """
     from accelerator_fleet import catalog, spec
-    from accelerator_fleet.clusters import client, outputs, project_root
+    from accelerator_fleet.clusters import client, outputs, placements, project_root
     from accelerator_fleet.plan import plan as make_plan
 
-    plan = make_plan(spec.load(project_root() / "stacks" / "fleets" / f"{env}.yaml"), catalog.load())
     up = outputs(env)
+    wanted = spec.load(project_root() / "stacks" / "fleets" / f"{env}.yaml")
+    plan = make_plan(wanted, catalog.load(), placements(up))
     sites, pools = [], []
     for site in plan.sites:
         if site.name not in up["sites"]:
@@ -94,7 +95,7 @@ def _pool(pool: PoolPlan, site: SitePlan, client: Client) -> dict[str, Any]:
     from accelerator_fleet.jobs.cluster import listed
     from accelerator_fleet.jobs.manifest import POOL_LABEL
 
-    labels = pool.node_selector or {POOL_LABEL: pool.name}
+    labels = dict(pool.node_selector) if site.kind == "existing" else {POOL_LABEL: pool.name}
     statuses = [n["status"] for n in listed(client, Node, labels=labels)]
     ready = [s for s in statuses if ("Ready", "True") in {(c["type"], c["status"]) for c in s.get("conditions", [])}]
     return {
