@@ -33,7 +33,7 @@ def foreign_sites(layout: Layout, env: str) -> list[str]:
         account = str(getattr(site, "account", None) or "")
         project = str(getattr(site, "project", None) or "")
         if site.kind == "existing":
-            continue  # a context of .fleet/kubeconfig, which the prepared shell names; its project or account is nobody's
+            continue  # a context of .fleet/kubeconfig, which the prepared shell names
         if account != ACCOUNT and not project.startswith(PROJECT_PREFIX):
             foreign.append(f"{site.name} ({account or project or site.kind})")
     return foreign
@@ -45,6 +45,6 @@ def require(layout: Layout, env: str) -> None:
     if foreign:
         raise EngineError(
             f"{env}: these sites are in real accounts: {', '.join(foreign)}. `fleet env`, `up`, `preview` and `down` "
-            f"run the embedded datacentre only (account {ACCOUNT}, projects {PROJECT_PREFIX}*). For {env} use your own Pulumi, backend and "
-            f"credentials, in a shell that is not prepared: pulumi preview --stack {env}"
+            f"run the embedded datacentre only (account {ACCOUNT}, projects {PROJECT_PREFIX}*). For {env} use your own "
+            f"Pulumi, backend and credentials, in a shell that is not prepared: pulumi preview --stack {env}"
         )

@@ -123,9 +123,8 @@ def report(outcomes: list[Outcome]) -> tuple[str, int]:
     differences = [o for o in outcomes if not o.agrees]
     for one in differences:
         wanted = one.case.get("error") or ", ".join(one.case["replace_keys"] or one.case["changed_keys"])
-        lines.append(
-            f"  {one.case['id']}: the provider says {one.case['expect']} ({wanted}), here {one.got} ({one.detail[:160]})"
-        )
+        says = f"the provider says {one.case['expect']} ({wanted})"
+        lines.append(f"  {one.case['id']}: {says}, here {one.got} ({one.detail[:160]})")
     lines.append(f"{len(outcomes) - len(differences)} of {len(outcomes)} plans agree")
     return "\n".join(lines), len(differences)
 

@@ -88,7 +88,7 @@ def build_type(
         got, want = inputs.get(name), fact["inputs"].get(name)
         if (got is None) != (want is None) or (got and want and bool(got.get("required")) != want["required"]):
             differences.append(f"{token}.{name}: facts and SDK differ")
-    for path in fact.get("optional_computed", []):
+    for path in [*fact.get("optional_computed", []), *overlay["computed_only"].get(token, [])]:
         if not mark(inputs, path, "computed", True):
             differences.append(f"{token}.{path}: optional and computed in the facts, not in the SDK")
     rule: dict[str, Any] = {"inputs": inputs, "outputs": {k: v["type"] for k, v in sorted(outputs.items())}}

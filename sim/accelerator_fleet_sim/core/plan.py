@@ -13,8 +13,8 @@ from .rules import TypeRules
 from .suppress import suppressed
 from .values import UNKNOWN, Secret, Unknown, get_path, plain
 
-# (rules, state before or {}, planned state, inputs): what a provider's own code makes of a plan (CustomizeDiff). It changes
-# the planned state and raises Refused.
+# (rules, state before or {}, planned state, inputs): what a provider's own code makes of a plan (CustomizeDiff). It
+# changes the planned state and raises Refused.
 Customize = Callable[[TypeRules, dict[str, Any], dict[str, Any], dict[str, Any]], None]
 
 EMPTY: tuple[Any, ...] = (None, "", 0, False)

@@ -38,7 +38,7 @@ def version_of(scope: Scope, inputs: dict[str, Any]) -> str:
         minor = max(table["versions"], key=lambda v: int(v.split(".")[1])) if wish == "latest" else None
         return str(table["versions"][minor or table["channels"].get(channel, table["channels"]["REGULAR"])])
     for full in table["versions"].values():
-        if full == wish or full.startswith(wish + ".") or full.startswith(wish + "-"):
+        if full == wish or full.startswith((f"{wish}.", f"{wish}-")):
             return str(full)
     raise bad(f'Master version "{wish}" is unsupported.')
 
@@ -54,8 +54,8 @@ class Cluster(Behaviour):
         if not made.get("location"):
             made["location"] = scope.settings.get("zone") or scope.settings.get("region")
         if not made.get("location"):
-            raise GoogleError(400, "", "Cannot determine location: set location in this resource, or set provider-level "
-                              "'region' or 'zone'.")  # fmt: skip
+            raise GoogleError(400, "", "Cannot determine location: set location in this resource, or set "
+                              "provider-level 'region' or 'zone'.")  # fmt: skip
         return made
 
     def validate(self, scope: Scope, inputs: dict[str, Any], old: Resource | None) -> None:
@@ -106,9 +106,9 @@ class Cluster(Behaviour):
         services = range_named(subnet, policy.get("servicesSecondaryRangeName") or "")
         for other in scope.all(CLUSTER):
             same = (other.outputs.get("ipAllocationPolicy") or {}).get("servicesSecondaryRangeName")
-            if services and same == policy.get("servicesSecondaryRangeName"):
-                if link_path(str(other.outputs.get("subnetwork"))) == subnet.id:
-                    raise bad(f'Services secondary range "{same}" is in use by cluster "{other.outputs["name"]}".')
+            here = link_path(str(other.outputs.get("subnetwork"))) == subnet.id
+            if services and here and same == policy.get("servicesSecondaryRangeName"):
+                raise bad(f'Services secondary range "{same}" is in use by cluster "{other.outputs["name"]}".')
 
     @staticmethod
     def _check_version(scope: Scope, inputs: dict[str, Any], old: Resource) -> None:

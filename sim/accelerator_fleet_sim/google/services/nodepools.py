@@ -90,9 +90,9 @@ class NodePool(Behaviour):
             raise bad("Auto_upgrade must be true when release_channel "
                       f"{channel} is set.")  # fmt: skip
         settings = inputs.get("upgradeSettings") or {}
-        if settings.get("strategy", "SURGE") == "SURGE" and settings:
-            if not (settings.get("maxSurge") or 0) + (settings.get("maxUnavailable") or 0):
-                raise bad("Node pool upgrade settings: max_surge and max_unavailable cannot both be 0.")
+        spare = (settings.get("maxSurge") or 0) + (settings.get("maxUnavailable") or 0)
+        if settings and settings.get("strategy", "SURGE") == "SURGE" and not spare:
+            raise bad("Node pool upgrade settings: max_surge and max_unavailable cannot both be 0.")
 
     @staticmethod
     def _check_version(scope: Scope, inputs: dict[str, Any], cluster: Resource) -> None:
@@ -121,6 +121,7 @@ class NodePool(Behaviour):
     def complete(self, scope: Scope, resource: Resource) -> None:
         out = resource.outputs
         cluster = self._cluster(scope, out)
+        private = (cluster.outputs.get("privateClusterConfig") or {}).get("enablePrivateNodes")
         config = out.get("nodeConfig") or {}
         tpu = (scope.catalog.machine(config.get("machineType") or "e2-medium") or {}).get("kind") == "tpu"
         zones = zones_of(cluster, out)
@@ -133,7 +134,7 @@ class NodePool(Behaviour):
             "networkConfig": {
                 "podIpv4CidrBlock": cluster.outputs.get("clusterIpv4Cidr"), "createPodRange": False,
                 "podRange": (cluster.outputs.get("ipAllocationPolicy") or {}).get("clusterSecondaryRangeName") or "",
-                "enablePrivateNodes": bool((cluster.outputs.get("privateClusterConfig") or {}).get("enablePrivateNodes")),
+                "enablePrivateNodes": bool(private),
                 "subnetwork": cluster.outputs["subnetwork"],
             },
             "nodeConfig": {

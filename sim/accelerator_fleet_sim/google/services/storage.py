@@ -25,7 +25,8 @@ TIERS: dict[str, list[tuple[int, int, int]]] = {
     "ENTERPRISE": [(1024, 10240, 256)],
 }
 REGIONAL = ("REGIONAL", "ENTERPRISE")
-# MB/s per TiB -> (least, most, step in GiB). Source: https://cloud.google.com/managed-lustre/docs/create-instance, memory.
+# MB/s per TiB -> (least, most, step in GiB). Source: https://cloud.google.com/managed-lustre/docs/create-instance, from
+# memory.
 LUSTRE_SIZES = {1000: (9000, 954000, 9000), 500: (18000, 1908000, 18000), 250: (36000, 3816000, 36000),
                 125: (72000, 7632000, 72000)}  # fmt: skip
 
@@ -42,8 +43,8 @@ class Filestore(Behaviour):
         made = super().located(scope, inputs)
         made["location"] = made.get("location") or made.get("zone") or scope.settings.get("zone")
         if not made["location"]:
-            raise GoogleError(400, "", "Cannot determine location: set location in this resource, or set provider-level "
-                              "zone.")  # fmt: skip
+            raise GoogleError(400, "", "Cannot determine location: set location in this resource, or set "
+                              "provider-level zone.")  # fmt: skip
         return made
 
     def exists(self, identity: str) -> GoogleError:
@@ -131,8 +132,8 @@ class Lustre(Behaviour):
         low, high, step = LUSTRE_SIZES[rate]
         size = int(inputs["capacityGib"])
         if not low <= size <= high or size % step:
-            raise refuse(f"Invalid capacity_gib {size} with per_unit_storage_throughput {rate}: {low} to {high} in steps "
-                         f"of {step}.")  # fmt: skip
+            raise refuse(f"Invalid capacity_gib {size} with per_unit_storage_throughput {rate}: {low} to {high} in "
+                         f"steps of {step}.")  # fmt: skip
         network = scope.network(inputs["network"])
         if network is None:
             raise refuse(f"network '{inputs['network']}' does not exist.")
