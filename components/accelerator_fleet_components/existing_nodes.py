@@ -1,4 +1,4 @@
-"""Checks that an existing cluster has the nodes that the spec's pools name, before anything is created."""
+"""Checks that an existing cluster has the nodes and the queues that the spec relies on, before anything is created."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pulumi
 
 from accelerator_fleet import kubeconfig
 from accelerator_fleet.errors import FleetError, unknown
-from accelerator_fleet.plan.model import FleetPlan, PoolPlan
+from accelerator_fleet.plan.model import FleetPlan, PoolPlan, SitePlan
 
 if TYPE_CHECKING:
     from lightkube.config.kubeconfig import SingleConfig
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # What every node has: not what somebody looks for who misses cards.
 COMMON: Final = ("cpu", "memory", "pods", "ephemeral-storage", "hugepages-", "attachable-volumes-")
 PATIENCE_S: Final = 10.0
+KUEUE: Final = "kueue"
+KUEUE_GROUP, QUEUE_API = "kueue.x-k8s.io", "v1beta2"
 
 
 def check(plan: FleetPlan, sites: Iterable[str]) -> list[FleetError]:
@@ -39,30 +41,49 @@ def check(plan: FleetPlan, sites: Iterable[str]) -> list[FleetError]:
             where = ", ".join(map(str, kubeconfig.files())) or "no kubeconfig file"
             errors.append(FleetError(path, f"{unknown('context', context, known)} (in {where})"))
             continue
-        nodes = _nodes(known[context], path)
-        if nodes is not None:
+        found = _read(known[context], path)
+        if found is not None:
+            nodes, kueue = found
             pools = [(i, p) for i, p in enumerate(plan.pools) if p.site == site.name]
             errors += pool_errors(pools, nodes, context)
+            errors += kueue_errors(f"sites[{index}].addons.kueue", site, kueue)
     return errors
+
+
+def kueue_errors(path: str, site: SitePlan, served: list[str]) -> list[FleetError]:
+    """Whether Kueue is there, with the API that queues are written in; `served`: its versions in the cluster."""
+    if next((a.state for a in site.addons if a.name == KUEUE), "absent") != "present" or QUEUE_API in served:
+        return []
+    there = f"only {', '.join(served)}" if served else "none"
+    text = f"present means that cluster '{site.context}' has Kueue with {KUEUE_GROUP}/{QUEUE_API}; it has {there}"
+    return [FleetError(path, f"{text}; {{state: managed}} installs it")]
 
 
 Node = tuple[dict[str, str], dict[str, int]]  # labels, allocatable devices
 
 
-def _nodes(config: SingleConfig, path: str) -> list[Node] | None:
+def _read(config: SingleConfig, path: str) -> tuple[list[Node], list[str]] | None:
+    """The nodes, and the versions in which the cluster serves Kueue's objects."""
     import httpx2
     from lightkube import ApiError, Client
     from lightkube.core.exceptions import ConfigError
+    from lightkube.generic_resource import create_global_resource
     from lightkube.resources.core_v1 import Node as NodeResource
 
     local = (config.cluster.server or "").startswith("https://127.")
     try:
         client = Client(config=config, timeout=httpx2.Timeout(PATIENCE_S), trust_env=not local)
         found = [n.to_dict() for n in client.list(NodeResource)]
+        definition = create_global_resource(
+            "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"
+        )
+        queues = [d for d in client.list(definition) if d["metadata"]["name"] == f"clusterqueues.{KUEUE_GROUP}"]
     except (ApiError, ConfigError, httpx2.TransportError, OSError) as failed:
         pulumi.log.warn(f"{path}: no answer from the cluster ({failed}); its nodes are not checked")
         return None
-    return [(n["metadata"].get("labels", {}), devices(n.get("status", {}).get("allocatable", {}))) for n in found]
+    served = [str(v["name"]) for d in queues for v in d["spec"]["versions"] if v.get("served")]
+    nodes = [(n["metadata"].get("labels", {}), devices(n.get("status", {}).get("allocatable", {}))) for n in found]
+    return nodes, served
 
 
 def devices(allocatable: dict[str, str]) -> dict[str, int]:

@@ -8,7 +8,7 @@ import pytest
 
 from accelerator_fleet import kubeconfig
 from accelerator_fleet_components import existing_nodes
-from accelerator_fleet_components.existing_nodes import devices, pool_errors
+from accelerator_fleet_components.existing_nodes import devices, kueue_errors, pool_errors
 from tests.wiring.plans import existing_site, fleet, lab_pool
 from tests.wiring.recorder import build
 
@@ -72,6 +72,19 @@ def test_pools_of_the_same_nodes_share_their_cards() -> None:
 def test_a_cluster_without_accelerators_says_so() -> None:
     (error,) = pool_errors([(0, lab_pool(node_selector={}))], [({}, {})], "lab")
     assert str(error) == "pools[0].chip: no node with amd.com/gpu; cluster 'lab' has no accelerators at all"
+
+
+def test_a_cluster_without_kueue_is_told() -> None:
+    path = "sites[0].addons.kueue"
+    assert kueue_errors(path, existing_site(), ["v1beta1", "v1beta2"]) == []
+    assert kueue_errors(path, existing_site(addons=()), []) == []
+    (none,) = kueue_errors(path, existing_site(), [])
+    assert str(none) == (
+        f"{path}: present means that cluster 'lab' has Kueue with kueue.x-k8s.io/v1beta2; it has none; "
+        "{state: managed} installs it"
+    )
+    (old,) = kueue_errors(path, existing_site(), ["v1beta1"])
+    assert "it has only v1beta1;" in str(old)
 
 
 def test_an_unknown_context_names_the_known_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
