@@ -59,15 +59,15 @@ def test_every_reference_resolves() -> None:
     for machine in C.machines.entries.values():
         assert machine.chip in C.chips.entries
         assert machine.resource == C.chips.entries[machine.chip].resource
-    for machine in C.gke_machines.entries.values():
-        assert machine.resource == C.chips.entries[machine.chip].resource
+    for google in C.gke_machines.entries.values():
+        assert google.resource == C.chips.entries[google.chip].resource
     for regions, machines in ((C.zones, C.machines), (C.gke_zones, C.gke_machines)):
         for region, entry in regions.entries.items():
             for letter, zone in entry.zones.items():
                 assert set(zone.machines) <= set(machines.entries), f"{region}{letter}"
-    for word, shapes in C.tpu.entries.items():
-        assert word in C.words.entries
-        assert {machine for _, machine, _ in shapes.shapes} <= set(C.gke_machines.entries)
+    for chip, shapes in C.tpu.entries.items():
+        assert chip in C.words.entries
+        assert {name for _, name, _ in shapes.shapes} <= set(C.gke_machines.entries)
 
 
 def test_a_default_machine_carries_its_word() -> None:

@@ -236,7 +236,7 @@ def test_an_existing_cluster_is_named_and_nothing_of_it_is_planned() -> None:
 
 
 def volume(**more: Any) -> tuple[VolumePlan, FleetPlan]:
-    pools = [
+    pools: list[dict[str, Any]] = [
         {"name": "a", "site": "use2", "zone": "us-east-2c", "chip": "h100", "cards": 8},
         {"name": "b", "site": "usc1", "chip": "tpu-v5e", "topology": "4x4"},
     ]

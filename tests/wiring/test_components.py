@@ -19,10 +19,12 @@ def dev() -> Recorder:
 
 def test_what_dev_becomes(dev: Recorder) -> None:
     kinds = Counter(a.typ for a in dev.made)
-    assert kinds["aws:eks/nodeGroup:NodeGroup"] == 2
-    assert kinds["aws:ec2/launchTemplate:LaunchTemplate"] == 1
-    assert kinds["kubernetes:helm.sh/v3:Release"] == 2
-    assert kinds["kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"] == 1
+    assert kinds["aws:eks/nodeGroup:NodeGroup"] == 3  # system, h100, trn1n
+    assert kinds["aws:ec2/launchTemplate:LaunchTemplate"] == 2
+    assert kinds["gcp:container/nodePool:NodePool"] == 2  # system, one TPU slice
+    assert kinds["kubernetes:helm.sh/v3:Release"] == 4  # Kueue everywhere, NVIDIA's plugin on EKS
+    assert kinds["kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"] == 3
+    assert kinds["accelerator-fleet:index:Volume"] == 3
     assert kinds["kubernetes:kueue.x-k8s.io/v1beta2:Topology"] == 1
 
 
@@ -32,7 +34,7 @@ def test_every_custom_resource_names_its_provider(dev: Recorder) -> None:
 
 
 def test_the_launch_template_has_the_machines_interfaces(dev: Recorder) -> None:
-    (template,) = dev.of("aws:ec2/launchTemplate:LaunchTemplate")
+    template = next(a for a in dev.of("aws:ec2/launchTemplate:LaunchTemplate") if a.name == "pretrain")
     cards = template.inputs["networkInterfaces"]
     efa = [c for c in cards if c["interfaceType"] in {"efa", "efa-only"}]
     assert len(efa) == 32  # p5.48xlarge: EC2's DescribeInstanceTypes
