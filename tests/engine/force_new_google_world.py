@@ -36,7 +36,8 @@ class World:
             "prefixLength": 16, "network": self.network,
         })  # fmt: skip
         self.make("gcp:servicenetworking/connection:Connection", "w-peering", {
-            "network": self.network, "service": "servicenetworking.googleapis.com", "reservedPeeringRanges": ["w-range"],
+            "network": self.network, "service": "servicenetworking.googleapis.com",
+            "reservedPeeringRanges": ["w-range"],
         }, list(self.all))  # fmt: skip
         self.router = self.make("gcp:compute/router:Router", "w-router", {
             "name": "w-router", "network": self.network, "region": REGION,
@@ -117,5 +118,11 @@ THEN: dict[tuple[str, str], Inputs | Callable[[World], Inputs]] = {
     (CLUSTER, "enableL4IlbSubsetting"): {"enableL4IlbSubsetting": False},
     (CLUSTER, "enableFqdnNetworkPolicy"): {"enableFqdnNetworkPolicy": False},
     (CLUSTER, "enableK8sBetaApis.enabledApis"): {"enableK8sBetaApis": {"enabledApis": ["a/v1"]}},
+    (CLUSTER, "privateClusterConfig.masterIpv4CidrBlock"): {
+        "privateClusterConfig": {"enablePrivateNodes": True, "masterIpv4CidrBlock": "172.16.0.0/28"},
+    },
+    (CLUSTER, "masterAuth.clientCertificateConfig.issueClientCertificate"): {
+        "masterAuth": {"clientCertificateConfig": {"issueClientCertificate": True}},
+    },
     (SUBNETWORK, "ipCidrRange"): {"ipCidrRange": "172.16.0.0/20"},
 }

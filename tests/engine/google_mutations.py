@@ -12,7 +12,7 @@ TEXTS = {"cidr": "10.77.0.0/20", "Cidr": "10.77.0.0/20"}
 def value(shape: Shape, name: str, path: str, enums: dict[str, list[str]], before: Any = None) -> Any:
     """A value of a shape that is not `before` and not empty."""
     kind = shape["type"]
-    if path in enums:
+    if path in enums and kind not in ("list", "object"):
         return next(e for e in enums[path] if e != before)
     if kind == "string":
         text = next((v for k, v in TEXTS.items() if k in name), f"other-{name.lower()}"[:20])
@@ -39,9 +39,12 @@ def block(shape: Shape, path: str, enums: dict[str, list[str]]) -> dict[str, Any
     return {k: value(properties[k], k, f"{path}.{k}", enums) for k in chosen or list(properties)[:1]}
 
 
-def mutated(properties: dict[str, Shape], inputs: Any, path: str, enums: dict[str, list[str]]) -> dict[str, Any]:
-    """A copy of the inputs with the property at a path changed or added."""
+def mutated(properties: dict[str, Shape], inputs: Any, path: str, enums: dict[str, list[str]],
+            defaults: dict[str, Any]) -> dict[str, Any]:  # fmt: skip
+    """A copy of the inputs with the property at a path changed or added; a default counts as given."""
     made = copy.copy(inputs)
+    if path in defaults and path in enums:
+        enums = {**enums, path: [e for e in enums[path] if e != defaults[path]]}
     _change(properties, made, path.split("."), "", enums)
     return made  # type: ignore[no-any-return]
 
@@ -58,7 +61,10 @@ def _change(properties: dict[str, Shape], target: dict[str, Any], parts: list[st
         inner = inner["items"]
     found = target.get(name)
     element = found[0] if isinstance(found, list) and found else found
+    fresh = not isinstance(element, dict)
     element = dict(element) if isinstance(element, dict) else _required(inner, path, enums)
+    if fresh and len(rest) == 1:
+        element.pop(rest[0], None)
     _change(inner["properties"], element, rest, path, enums)
     target[name] = [element, *found[1:]] if isinstance(found, list) and found else (
         [element] if shape["type"] == "list" else element
@@ -66,6 +72,4 @@ def _change(properties: dict[str, Shape], target: dict[str, Any], parts: list[st
 
 
 def _required(shape: Shape, path: str, enums: dict[str, list[str]]) -> dict[str, Any]:
-    return {
-        k: value(s, k, f"{path}.{k}", enums) for k, s in shape["properties"].items() if s.get("required")
-    }
+    return {k: value(s, k, f"{path}.{k}", enums) for k, s in shape["properties"].items() if s.get("required")}

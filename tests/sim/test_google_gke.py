@@ -145,7 +145,9 @@ def test_a_topology_change_does_nothing(project: Project) -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_a_pool_is_refused_for(project: Project, machine: str, count: int, more: dict[str, Any], text: str) -> None:
+def test_what_a_pool_is_refused_for(
+    project: Project, machine: str, count: int, more: dict[str, Any], text: str
+) -> None:
     cluster = project.cluster()
     with pytest.raises(Refusal, match=text):
         project.pool(cluster, "p", machine, count, **more)

@@ -88,7 +88,9 @@ def test_rdma_networks(project: Project) -> None:
     made = project.create("Network", name="rdma", autoCreateSubnetworks=False, networkProfile=profile)
     assert made["mtu"] == 8896
     with pytest.raises(Refusal, match="firewall rules are not supported"):
-        project.create("Firewall", name="f", network=made["id"], allows=[{"protocol": "tcp"}], sourceRanges=["10.0.0.0/8"])
+        project.create(
+            "Firewall", name="f", network=made["id"], allows=[{"protocol": "tcp"}], sourceRanges=["10.0.0.0/8"]
+        )
     with pytest.raises(Refusal, match="network profile cannot be found"):
         project.create("Network", name="bad", autoCreateSubnetworks=False, networkProfile="us-nowhere1-a-vpc-roce")
 

@@ -10,8 +10,9 @@ from tests.sim.project import LUSTRE, PROJECT, ZONE, Project, Refusal
 
 
 def filestore(net: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"name": "shared", "location": ZONE, "tier": "ZONAL", "fileShares": {"name": "data", "capacityGb": 1024},
-            "networks": [{"network": "net", "modes": ["MODE_IPV4"], "connectMode": "DIRECT_PEERING"}], **more}  # fmt: skip
+    network = {"network": "net", "modes": ["MODE_IPV4"], "connectMode": "DIRECT_PEERING"}
+    share = {"name": "data", "capacityGb": 1024}
+    return {"name": "shared", "location": ZONE, "tier": "ZONAL", "fileShares": share, "networks": [network], **more}
 
 
 def test_filestore(project: Project) -> None:
@@ -62,7 +63,6 @@ def test_lustre_needs_peering_and_sizes(project: Project) -> None:
         project.delete("Connection", peering["id"])
     with pytest.raises(Refusal, match="already being used by"):
         project.delete("GlobalAddress", f"projects/{PROJECT}/global/addresses/range")
+    assert project.update(LUSTRE, made["id"], **{**inputs, "capacityGib": 18000})["capacityGib"] == 18000
     with pytest.raises(Refusal, match="cannot be reduced"):
-        grown = project.update(LUSTRE, made["id"], **{**inputs, "capacityGib": 18000})
-        assert grown["capacityGib"] == 18000
         project.update(LUSTRE, made["id"], **inputs)

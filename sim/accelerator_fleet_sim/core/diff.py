@@ -57,11 +57,15 @@ class _Differ:
         replaces = self.replaces(path)
         if kind != "update" and isinstance(value, (dict, list)) and not replaces:
             replaces = where in self.rules.force_new_presence or any(
-                self.replaces(inner)
-                for inner, v in leaves(value, path)
-                if not isinstance(v, (dict, list)) and not (self.rules.nested_known and is_empty(v))
+                self._given(inner, v) for inner, v in leaves(value, path)
             )
         self.changes[path] = (kind, replaces)
+
+    def _given(self, path: str, value: Any) -> bool:
+        """Whether a value inside a block that comes or goes replaces. Terraform's SDK does not see empty ones."""
+        if isinstance(value, (dict, list)):
+            return self.rules.nested_known and plain_path(path) in self.rules.force_new_presence
+        return self.replaces(path) and not (self.rules.nested_known and is_empty(value))
 
     def compare(self, path: str, old: Any, new: Any, shape: dict[str, Any] | None) -> None:
         where = plain_path(path)
