@@ -19,6 +19,7 @@ CARDS: Final = "accelerator-fleet.dev/cards"
 EFA: Final = "vpc.amazonaws.com/efa"
 TPU: Final = "google.com/tpu"
 NODE_POOL: Final = "cloud.google.com/gke-nodepool"  # GKE's own label: a TPU slice is one node pool
+HOSTS: Final = ("kubernetes.io/hostname", "cloud.google.com/gce-topology-host")  # levels of one host: no gang fits
 PORT: Final = 29500
 NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?")  # pods add an index and a hash to it: 63 in all
 
@@ -117,7 +118,7 @@ def objects(
 
 
 def _topology(plan: JobPlan, pool: PoolPlan, site: SitePlan) -> dict[str, str]:
-    networks = [level for level in site.topology_levels if level != "kubernetes.io/hostname"]
+    networks = [level for level in site.topology_levels if level not in HOSTS]
     return {TOPOLOGY: networks[-1]} if pool.topology and networks and plan.pods > 1 else {}
 
 
