@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
 
 # A folder with the same charts, where no chart registry is reached: an engine setting, no field of the spec.
 CHARTS: Final = "ACCELERATOR_FLEET_CHARTS"
+PLUGINS: Final = "/var/lib/kubelet/device-plugins"
+# The machines with Neuron devices, as AWS's own manifest of the plugin lists them.
+# https://github.com/aws-neuron/aws-neuron-sdk (src/k8/k8s-neuron-device-plugin.yml)
+NEURON_MACHINES: Final = (
+    *(f"inf1.{size}" for size in ("xlarge", "2xlarge", "6xlarge", "24xlarge")),
+    *(f"inf2.{size}" for size in ("xlarge", "4xlarge", "8xlarge", "24xlarge", "48xlarge")),
+    *("trn1.2xlarge", "trn1.32xlarge", "trn1n.32xlarge", "trn2.3xlarge", "trn2.48xlarge", "trn2u.48xlarge"),
+)
 EFA_RESOURCE: Final = "vpc.amazonaws.com/efa"
 # Quotas count cards. What else a pod asks for is the scheduler's business.
 NOT_IN_QUOTA: Final = ("cpu", "memory", "ephemeral-storage", EFA_RESOURCE, "hugepages-")
@@ -53,6 +62,8 @@ class SiteAddons(pulumi.ComponentResource):
                 self._chart(addon, {"nfd": {"enabled": False}, "gfd": {"enabled": False}})
             elif addon.name == "efa-device-plugin":
                 self._efa(addon)
+            elif addon.name == "neuron-device-plugin":
+                self._neuron(addon)
         self.register_outputs({})
 
     def _chart(self, addon: AddonPlan, values: dict[str, object]) -> k8s.helm.v3.Release:
@@ -74,38 +85,86 @@ class SiteAddons(pulumi.ComponentResource):
         )
 
     def _efa(self, addon: AddonPlan) -> None:
-        from pulumi_kubernetes import apps
-
-        labels = {"app.kubernetes.io/name": "aws-efa-k8s-device-plugin"}
-        plugins = "/var/lib/kubelet/device-plugins"
         container = {
             "name": "efa",
             "image": addon.image,
             "security_context": {"allow_privilege_escalation": False, "capabilities": {"drop": ["ALL"]}},
             "resources": {"requests": {"cpu": "10m", "memory": "20Mi"}},
-            "volume_mounts": [
-                {"name": "device-plugin", "mount_path": plugins},
-                {"name": "infiniband", "mount_path": "/dev/infiniband"},
-            ],
         }
+        # Every pool with EFA interfaces carries this label; it is in the plan.
+        placed = {"node_selector": {"accelerator-fleet.dev/efa": "true"}, "host_network": True}
+        mounts = {"device-plugin": PLUGINS, "infiniband": "/dev/infiniband"}
+        self._daemon(addon, "aws-efa-k8s-device-plugin", container, mounts, placed)
+
+    def _neuron(self, addon: AddonPlan) -> None:
+        from pulumi_kubernetes import core, rbac
+
+        name = "neuron-device-plugin"
+        metadata = {"name": name}
+        account = core.v1.ServiceAccount(
+            f"{self._name}-{addon.name}", metadata={**metadata, "namespace": addon.namespace}, opts=self._opts
+        )
+        # It reads its own node and annotates pods with the devices they got.
+        rules = [
+            {"api_groups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
+            {"api_groups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+            {"api_groups": [""], "resources": ["pods"], "verbs": ["update", "patch", "get", "list", "watch"]},
+            {"api_groups": [""], "resources": ["nodes/status"], "verbs": ["patch", "update"]},
+        ]
+        role = rbac.v1.ClusterRole(f"{self._name}-{addon.name}", metadata=metadata, rules=rules, opts=self._opts)
+        rbac.v1.ClusterRoleBinding(
+            f"{self._name}-{addon.name}",
+            metadata=metadata,
+            role_ref={"api_group": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role.metadata.name},
+            subjects=[
+                {"kind": "ServiceAccount", "name": account.metadata.name, "namespace": account.metadata.namespace}
+            ],
+            opts=self._opts,
+        )
+        container = {
+            "name": "neuron",
+            "image": addon.image,
+            "env": [{"name": "NODE_NAME", "value_from": {"field_ref": {"field_path": "spec.nodeName"}}}],
+            "security_context": {"allow_privilege_escalation": False, "capabilities": {"drop": ["ALL"]}},
+        }
+        machines = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": list(NEURON_MACHINES)}
+        term = {"node_selector_terms": [{"match_expressions": [machines]}]}
+        placed = {
+            "service_account_name": account.metadata.name,
+            "affinity": {"node_affinity": {"required_during_scheduling_ignored_during_execution": term}},
+        }
+        self._daemon(addon, name, container, {"device-plugin": PLUGINS, "infa-map": "/run"}, placed)
+
+    def _daemon(
+        self,
+        addon: AddonPlan,
+        name: str,
+        container: Mapping[str, object],
+        mounts: dict[str, str],
+        placed: Mapping[str, object],
+    ) -> None:
+        """A device plugin without a chart: one pod on every node that has the device, whatever its taints."""
+        from pulumi_kubernetes import apps
+
+        labels = {"app.kubernetes.io/name": name}
         apps.v1.DaemonSet(
             f"{self._name}-{addon.name}",
-            metadata={"name": "aws-efa-k8s-device-plugin", "namespace": addon.namespace, "labels": labels},
+            metadata={"name": name, "namespace": addon.namespace, "labels": labels},
             spec={
                 "selector": {"match_labels": labels},
                 "template": {
                     "metadata": {"labels": labels},
                     "spec": {
-                        # Every pool with EFA interfaces carries this label; it is in the plan.
-                        "node_selector": {"accelerator-fleet.dev/efa": "true"},
+                        **placed,
                         "tolerations": [{"operator": "Exists"}],
                         "priority_class_name": "system-node-critical",
-                        "host_network": True,
-                        "containers": [container],
-                        "volumes": [
-                            {"name": "device-plugin", "host_path": {"path": plugins}},
-                            {"name": "infiniband", "host_path": {"path": "/dev/infiniband"}},
+                        "containers": [
+                            {
+                                **container,
+                                "volume_mounts": [{"name": v, "mount_path": path} for v, path in mounts.items()],
+                            }
                         ],
+                        "volumes": [{"name": v, "host_path": {"path": path}} for v, path in mounts.items()],
                     },
                 },
             },

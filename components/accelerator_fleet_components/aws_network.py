@@ -34,6 +34,7 @@ class AwsNetwork(pulumi.ComponentResource):
         self._provider = provider
         self._name = name
         plan = site.network
+        assert plan is not None
         if plan.existing_vpc is not None:
             self.vpc_id = pulumi.Output.from_input(plan.existing_vpc)
             self.private_subnets = {zone: pulumi.Output.from_input(sid) for zone, sid in plan.existing_subnets}

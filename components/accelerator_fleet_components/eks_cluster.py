@@ -9,7 +9,7 @@ import pulumi
 
 from accelerator_fleet.plan.model import SitePlan, SystemPoolPlan
 from accelerator_fleet_components.aws_network import AwsNetwork
-from accelerator_fleet_components.cluster_access import ClusterAccess
+from accelerator_fleet_components.cluster_access import EksAccess
 from accelerator_fleet_components.tokens import token
 
 if TYPE_CHECKING:
@@ -19,12 +19,14 @@ CLUSTER_POLICIES: Final = ("AmazonEKSClusterPolicy",)
 NODE_POLICIES: Final = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly", "AmazonEKS_CNI_Policy")
 # CoreDNS is a Deployment: it is degraded until nodes exist. The others must be there before nodes become Ready.
 NEEDS_NODES: Final = frozenset({"coredns"})
+# The driver that mounts a volume's file system, as an add-on of the cloud's.
+DRIVERS: Final = {"efs": "aws-efs-csi-driver", "fsx-lustre": "aws-fsx-csi-driver"}
 
 
 class EksCluster(pulumi.ComponentResource):
     """Control plane, roles, system node group and cloud add-ons of one site. `access` is what others need."""
 
-    access: ClusterAccess
+    access: EksAccess
     cluster: pulumi.Resource | None  # None: it exists and is not ours
     ready: list[pulumi.Resource]  # what must be there before the cluster can run anything
 
@@ -33,13 +35,18 @@ class EksCluster(pulumi.ComponentResource):
         name: str,
         site: SitePlan,
         network: AwsNetwork,
+        services: frozenset[str],
         provider: Provider,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """`name` is the logical name; the cloud name is autonamed, so a replacement never collides."""
+        """`name` is the logical name; the cloud name is autonamed, so a replacement never collides.
+
+        `services`: those of the site's volumes. An existing cluster has its own drivers.
+        """
         super().__init__(token("EksCluster"), name, None, opts)
         self._provider = provider
         self._name = name
+        self._drivers = [DRIVERS[s] for s in sorted(services) if s in DRIVERS]
         self.cluster = None
         self.ready = []
         node_role = self._role("nodes", "ec2.amazonaws.com", ["sts:AssumeRole"], NODE_POLICIES)
@@ -71,7 +78,7 @@ class EksCluster(pulumi.ComponentResource):
         ]
         return role
 
-    def _create(self, site: SitePlan, network: AwsNetwork, node_role: iam.Role) -> ClusterAccess:
+    def _create(self, site: SitePlan, network: AwsNetwork, node_role: iam.Role) -> EksAccess:
         from pulumi_aws import eks
 
         node_policies = self._attachments
@@ -100,8 +107,10 @@ class EksCluster(pulumi.ComponentResource):
             system = self._system(cluster, site.system_pool, network, node_role, [network, *before, *node_policies])
             after = [self._addon(cluster, a, [system]) for a in plan.cloud_addons if a in NEEDS_NODES]
             self.ready = [system, *after]
+            for driver in self._drivers:
+                self._addon(cluster, driver, [system])
         self.cluster = cluster
-        return ClusterAccess(
+        return EksAccess(
             name=cluster.name,
             version=cluster.version,
             endpoint=cluster.endpoint,
@@ -154,13 +163,13 @@ class EksCluster(pulumi.ComponentResource):
             opts=self._opts(cluster, depends_on=after, protect=False),
         )
 
-    def _found(self, site: SitePlan, network: AwsNetwork, node_role: iam.Role) -> ClusterAccess:
+    def _found(self, site: SitePlan, network: AwsNetwork, node_role: iam.Role) -> EksAccess:
         from pulumi_aws import eks
 
         found = eks.get_cluster_output(
             name=site.cluster.name, opts=pulumi.InvokeOutputOptions(parent=self, provider=self._provider)
         )
-        return ClusterAccess(
+        return EksAccess(
             name=pulumi.Output.from_input(site.cluster.name),
             version=found.version,
             endpoint=found.endpoint,

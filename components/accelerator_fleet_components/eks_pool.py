@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pulumi
 
 from accelerator_fleet.plan.model import PoolPlan
-from accelerator_fleet_components.cluster_access import ClusterAccess
+from accelerator_fleet_components.cluster_access import EksAccess
 from accelerator_fleet_components.tokens import token
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class EksPool(pulumi.ComponentResource):
         self,
         name: str,
         pool: PoolPlan,
-        access: ClusterAccess,
+        access: EksAccess,
         provider: Provider,
         tags: dict[str, str],
         after: list[pulumi.Resource],
@@ -68,7 +68,7 @@ class EksPool(pulumi.ComponentResource):
             opts=self._opts(replacement_trigger=self._pool.shape_key),
         )
 
-    def _efa_group(self, access: ClusterAccess) -> ec2.SecurityGroup:
+    def _efa_group(self, access: EksAccess) -> ec2.SecurityGroup:
         from pulumi_aws import ec2, vpc
 
         group = ec2.SecurityGroup(
@@ -145,9 +145,7 @@ class EksPool(pulumi.ComponentResource):
             opts=self._opts(replacement_trigger=pool.shape_key),
         )
 
-    def _group(
-        self, access: ClusterAccess, template: ec2.LaunchTemplate, after: list[pulumi.Resource]
-    ) -> eks.NodeGroup:
+    def _group(self, access: EksAccess, template: ec2.LaunchTemplate, after: list[pulumi.Resource]) -> eks.NodeGroup:
         from pulumi_aws import eks
 
         pool = self._pool

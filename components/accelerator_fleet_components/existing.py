@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from pulumi_aws import Provider
 
 
-def check(plan: FleetPlan, providers: Mapping[str, Provider]) -> None:
+def check(plan: FleetPlan, providers: Mapping[str, pulumi.ProviderResource]) -> None:
     """raises FleetErrors with one error per id that the site's account and region do not have."""
     found = [
         error
         for index, site in enumerate(plan.sites)
-        if site.name in providers
-        for error in _site(f"sites[{index}]", site, providers[site.name])
+        if site.kind == "eks" and site.name in providers
+        for error in _site(f"sites[{index}]", site, cast("Provider", providers[site.name]))
     ]
     raise_all(found)
 
@@ -43,6 +43,7 @@ def _site(path: str, site: SitePlan, provider: Provider) -> list[FleetError]:
             return None
 
     network = site.network
+    assert network is not None
     if network.existing_vpc is not None:
         vpc = network.existing_vpc
         need(

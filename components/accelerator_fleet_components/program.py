@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pulumi
 
 from accelerator_fleet import catalog, spec
-from accelerator_fleet.errors import FleetError
+from accelerator_fleet.errors import FleetError, raise_all
 from accelerator_fleet.plan import plan as make_plan
-from accelerator_fleet.plan.model import FleetPlan
-from accelerator_fleet_components import existing
+from accelerator_fleet.plan.model import FleetPlan, SitePlan
+from accelerator_fleet_components import existing, existing_nodes, placements
 from accelerator_fleet_components.fleet import Fleet
 from accelerator_fleet_components.scope import Scope
 from accelerator_fleet_components.scope import read as read_scope
-
-if TYPE_CHECKING:
-    from pulumi_aws import Provider
 
 # Exit code by which Python programs tell Pulumi's language hosts that the user has been shown what is wrong.
 SHOWN_ALREADY = 32
@@ -38,26 +34,56 @@ def run(folder: Path) -> None:
 
 def _run(folder: Path) -> None:
     config = pulumi.Config("fleet")
-    plan = make_plan(spec.load(folder / config.require("spec")), catalog.load())
-    scope = read_scope(config.get_object("scope"), plan)
-    providers = {s.name: _provider(plan, s.account, s.region, s.name) for s in plan.sites if _owned(scope, s.name)}
+    wanted = spec.load(folder / config.require("spec"))
+    scope = read_scope(config.get_object("scope"), [s.name for s in wanted.sites])
+    plan = make_plan(wanted, catalog.load(), placements.read(scope.base))
+    for warning in plan.warnings:
+        pulumi.log.warn(f"{warning.path}: {warning.why}")
+    # Before any provider: a wrong context would be the Kubernetes provider's error, which names no field.
+    raise_all(existing_nodes.check(plan, [s.name for s in plan.sites if _owned(scope, s.name)]))
+    providers = {s.name: site_provider(plan, s) for s in plan.sites if _owned(scope, s.name)}
     existing.check(plan, providers)
     fleet = Fleet(plan.fleet, plan, providers, scope)
     pulumi.export("sites", fleet.sites)
     pulumi.export("pools", fleet.pools)
+    if plan.volumes:
+        pulumi.export("volumes", fleet.volumes)
 
 
 def _owned(scope: Scope, site: str) -> bool:
     return scope.sites == "all" or site in scope.sites
 
 
-def _provider(plan: FleetPlan, account: str, region: str, site: str) -> Provider:
-    """The site's AWS provider: nothing can land in another account, and every resource carries the fleet's tags."""
-    import pulumi_aws as aws
+def site_provider(plan: FleetPlan, site: SitePlan) -> pulumi.ProviderResource:
+    """The site's provider: nothing can land in another account, project or cluster, and all carries the fleet's tags.
 
-    return aws.Provider(
-        site,
-        region=region,
-        allowed_account_ids=[account],
-        default_tags={"tags": {**plan.tags, "site": site}},
+    Each cloud's SDK is loaded here, for the sites that need it.
+    """
+    tags = {**plan.tags, "site": site.name}
+    if site.kind == "eks":
+        import pulumi_aws as aws
+
+        made: pulumi.ProviderResource = aws.Provider(
+            site.name,
+            region=site.region,
+            allowed_account_ids=[site.account],
+            default_tags={"tags": tags},
+        )
+        return made
+    if site.kind == "gke":
+        import pulumi_gcp as gcp
+
+        from accelerator_fleet_components.google_labels import google_labels
+
+        made = gcp.Provider(site.name, project=site.project, region=site.region, default_labels=google_labels(tags))
+        return made
+    import pulumi_kubernetes as k8s
+
+    # Credentials stay in the kubeconfig (KUBECONFIG, else ~/.kube/config): the state names the context only.
+    made = k8s.Provider(
+        site.name,
+        context=site.context,
+        cluster_identifier=site.context,
+        enable_server_side_apply=True,
     )
+    return made

@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 API: Final = "kueue.x-k8s.io/v1beta2"
 # Kueue tries flavours in this order: capacity that is paid for anyway first, capacity that can be taken away last.
-ORDER: Final = {"reserved": 0, "capacity-block": 0, "on-demand": 1, "spot": 2}
+ORDER: Final = {"existing": 0, "reserved": 0, "capacity-block": 0, "on-demand": 1, "spot": 2}
 POOL_LABEL: Final = "accelerator-fleet.dev/pool"
 
 
 class SiteQueues(pulumi.ComponentResource):
-    """Queue objects in one cluster. Quotas are cards; a pool's LocalQueue carries the pool's name and stays."""
+    """Queue objects in one cluster. Quotas are cards; a pool's LocalQueue carries the pool's name and stays.
+
+    `namespace`: the namespace of jobs and their queues.
+    """
+
+    namespace: pulumi.Resource
 
     def __init__(
         self,
@@ -70,15 +75,17 @@ class SiteQueues(pulumi.ComponentResource):
             [*after, *flavors],
         )
         # After the queue, so that it goes before it: running jobs hold a ClusterQueue, and end with their namespace.
-        namespace = core.v1.Namespace(
+        self.namespace = core.v1.Namespace(
             f"{self._name}-{site.jobs_namespace}", metadata={"name": site.jobs_namespace}, opts=self._opts([queue])
         )
         for pool in pools:
-            self._object("LocalQueue", pool.local_queue, {"clusterQueue": site.queue}, [queue, namespace], site)
+            self._object("LocalQueue", pool.local_queue, {"clusterQueue": site.queue}, [queue, self.namespace], site)
 
     def _flavor(self, pool: PoolPlan, site: SitePlan, after: list[pulumi.Resource]) -> CustomResource:
         taints = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in pool.taints]
-        spec: dict[str, object] = {"nodeLabels": {POOL_LABEL: pool.name}}
+        # Nodes that the fleet made bear the pool's label; those of an existing cluster are found by their own.
+        found_by = pool.node_selector if site.kind == "existing" else {POOL_LABEL: pool.name}
+        spec: dict[str, object] = {"nodeLabels": found_by}
         if taints:
             # Kueue adds these to admitted pods: a job names its queue and no taint.
             spec["tolerations"] = taints

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from accelerator_fleet.errors import FleetError, unknown
-from accelerator_fleet.plan.model import FleetPlan, Layer
+from accelerator_fleet.plan.model import Layer
 
 LAYERS: Final[tuple[Layer, ...]] = get_args(Layer)
 
@@ -29,8 +30,8 @@ class Scope(BaseModel):
         return layer in self.layers
 
 
-def read(config: object, plan: FleetPlan) -> Scope:
-    """The scope in a stack's configuration, checked against the plan; raises FleetError."""
+def read(config: object, known: Sequence[str]) -> Scope:
+    """The scope in a stack's configuration, checked against the `known` sites; raises FleetError."""
     if config is None:
         return Scope()
     try:
@@ -39,7 +40,6 @@ def read(config: object, plan: FleetPlan) -> Scope:
         first = bad.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise FleetError(f"fleet:scope.{where}", f"{first['msg'].lower()}; layers are {', '.join(LAYERS)}") from None
-    known = [site.name for site in plan.sites]
     for name in () if scope.sites == "all" else scope.sites:
         if name not in known:
             raise FleetError("fleet:scope.sites", unknown("site", name, known))

@@ -93,6 +93,8 @@ def _env(arguments: argparse.Namespace) -> int:
     variables = environment.prepare(arguments.env, place.project)
     if datacentre.start(place, variables):
         print("the embedded datacentre is started; end it with: fleet sim stop", file=sys.stderr)
+    for context in embedded.contexts(place, arguments.env):
+        datacentre.seed(place, variables, context)
     sys.stdout.write(environment.exports(variables))
     return 0
 

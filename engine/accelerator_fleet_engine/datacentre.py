@@ -46,6 +46,13 @@ def start(place: Layout, variables: Mapping[str, str]) -> bool:
     return True
 
 
+def seed(place: Layout, variables: Mapping[str, str], context: str) -> None:
+    """Has the existing cluster of that context running, with .fleet/kubeconfig for it. Raises EngineError."""
+    done = _fleet(place, variables, "seed", context)
+    if done.returncode:
+        raise EngineError(f"the existing cluster '{context}' does not start:\n{(done.stderr or done.stdout).strip()}")
+
+
 def stop(place: Layout, variables: Mapping[str, str]) -> None:
     """Ends every process of it. Raises EngineError with what it said."""
     done = _fleet(place, variables, "stop")

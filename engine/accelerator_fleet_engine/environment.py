@@ -39,6 +39,8 @@ def shell_env(env: str, project: Path) -> dict[str, str]:
         "ACCELERATOR_FLEET_SIM": str(place.sim),
         "ACCELERATOR_FLEET_CHARTS": str(place.charts),
         "ACCELERATOR_FLEET_PYTHON": sys.executable,
+        # Sites of kind `existing` are looked up here: never in the user's own clusters.
+        "KUBECONFIG": str(place.home / "kubeconfig"),
     }
 
 
@@ -104,15 +106,17 @@ def _lay_plugins(place: Layout) -> None:
     plugins = place.pulumi / "plugins"
     wanted = {
         "aws": f"resource-aws-v{importlib.metadata.version('pulumi-aws')}",
+        "gcp": f"resource-gcp-v{importlib.metadata.version('pulumi-gcp')}",
         "kubernetes": f"resource-kubernetes-v{importlib.metadata.version('pulumi-kubernetes')}",
     }
     if plugins.is_dir():
         for old in plugins.iterdir():
-            ours = old.name.split("-v")[0] in {"resource-aws", "resource-kubernetes"}
+            ours = old.name.split("-v")[0] in {"resource-aws", "resource-gcp", "resource-kubernetes"}
             if ours and old.is_dir() and old.name not in wanted.values():
                 shutil.rmtree(old)
-    shim = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m accelerator_fleet_sim.aws.plugin "$@"\n'
-    _write(plugins / wanted["aws"] / "pulumi-resource-aws", shim, 0o755)
+    for name, module in (("aws", "aws"), ("gcp", "google")):
+        shim = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m accelerator_fleet_sim.{module}.plugin "$@"\n'
+        _write(plugins / wanted[name] / f"pulumi-resource-{name}", shim, 0o755)
     name = "pulumi-resource-kubernetes"
     _link(plugins / wanted["kubernetes"] / name, binaries.find(name))
 

@@ -36,6 +36,8 @@ class Run:
         self.variables = environment.prepare(self.env, self.place.project)
         self.say(f"engine: pulumi, its providers and the Kubernetes binaries are ready; state in {self.place.state}")
         started = datacentre.start(self.place, self.variables)
+        for context in embedded.contexts(self.place, self.env):
+            datacentre.seed(self.place, self.variables, context)
         self.say(
             f"datacentre: {'started' if started else 'runs'} (real Kubernetes, simulated cloud, all on this machine)"
         )

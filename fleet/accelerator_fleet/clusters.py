@@ -66,6 +66,16 @@ def outputs(env: str) -> dict[str, Any]:
     return found
 
 
+def placements(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """Where pools and volumes are, from a stack's outputs, as `plan` takes it: what is left open stays there."""
+    out: dict[str, tuple[str, str]] = {}
+    for prefix, key in (("", "pools"), ("volumes/", "volumes")):
+        for name, one in (found.get(key) or {}).items():
+            if isinstance(one, dict) and one.get("site"):
+                out[f"{prefix}{name}"] = (str(one["site"]), str(one.get("zone") or ""))
+    return out
+
+
 @contextlib.contextmanager
 def reached(env: str) -> Iterator[None]:
     """Inside, what an API server or the way to it says becomes a FleetError: people get a sentence, no traceback."""
@@ -92,14 +102,30 @@ def _unreached(text: str) -> str:
 
 
 def client(env: str, site: dict[str, Any], namespace: str | None = None) -> Client:
-    """A client for one site, by the kubeconfig in its outputs; the token comes from the cloud's exec plugin."""
+    """A client for one site, by the kubeconfig in its outputs; the token comes from the cloud's exec plugin.
+
+    An existing cluster is reached by the user's own kubeconfig, whose context the outputs name.
+    """
     from lightkube import Client, KubeConfig
+    from lightkube.core.exceptions import ConfigError
+
+    from accelerator_fleet import kubeconfig
+    from accelerator_fleet.errors import unknown
 
     # The client starts the exec plugin itself, from this process's environment.
     for key in ("PATH", "ACCELERATOR_FLEET_SIM"):
         if key in shell(env):
             os.environ[key] = shell(env)[key]
-    config = KubeConfig.from_dict(json.loads(site["kubeconfig"]))
+    if site.get("context"):
+        known = kubeconfig.contexts(shell(env))
+        if site["context"] not in known:
+            raise FleetError("kubeconfig", unknown("context", site["context"], known))
+        config = known[site["context"]]
+    else:
+        single = KubeConfig.from_dict(json.loads(site["kubeconfig"])).get()
+        if single is None:
+            raise ConfigError("no current context")
+        config = single
     # A proxy of the shell is for the internet, not for a cluster on this machine.
-    local = site["endpoint"].startswith("https://127.")
+    local = (config.cluster.server or "").startswith("https://127.")
     return Client(config=config, namespace=namespace, trust_env=not local)

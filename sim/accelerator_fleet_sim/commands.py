@@ -23,7 +23,10 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     verbs.add_parser("stop", help="end every process of it; what is in it stays")
     verbs.add_parser("reset", help="stop it and forget everything that is in it, the stacks that made it too")
     seed = verbs.add_parser("seed", help="put something there that no program made")
-    seed.add_argument("what", choices=["existing"], help="existing: the EKS cluster 'legacy' in the existing VPC")
+    seed.add_argument("what", choices=["existing", "lab"], help="existing: the EKS cluster 'legacy' in the existing "
+                      "VPC; lab: a plain cluster with 2 nodes of 8 amd.com/gpu, in .fleet/kubeconfig")  # fmt: skip
+    cases = verbs.add_parser("cases", help="run recorded plans of the real Google provider through the simulated one")
+    cases.add_argument("file", type=Path)
     clock = verbs.add_parser("clock", help="change how fast simulated time passes")
     clock.add_argument("--speed", type=float, required=True)
     parser.set_defaults(func=run)
@@ -37,6 +40,10 @@ def run(args: argparse.Namespace) -> int:
     from .client import Client, CloudError, NotRunning
     from .paths import sim_folder
 
+    if args.verb == "cases":
+        from .cases import run as run_cases
+
+        return run_cases(args.file)
     folder = sim_folder()
     client = Client(folder)
     try:
@@ -51,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
             _forget_stacks(folder)
         elif args.verb == "seed":
             made = client.post(f"/seed/{args.what}", timeout=600)
-            print(f"cluster {made['name']} at {made['endpoint']} in {made['vpc']}")
+            print(f"cluster {made['name']} at {made['endpoint']}, {made['where']}")
         elif args.verb == "clock":
             print(f"speed {client.post('/clock', {'speed': args.speed})['speed']:g}")
         else:

@@ -78,20 +78,27 @@ def _environment(folder: Path) -> dict[str, str]:
     return {**kept, "ACCELERATOR_FLEET_SIM": str(folder), "MALLOC_ARENA_MAX": "2", "PYTHONUNBUFFERED": "1"}
 
 
+SHIMS = {
+    "aws": ("aws", "eks get-token, sts get-caller-identity"),
+    "gke-gcloud-auth-plugin": ("google", "the credential of a GKE cluster's kubeconfig"),
+}
+
+
 def _write_shim(folder: Path) -> None:
-    """The datacentre's own `aws`, beside the engine: .fleet/bin/aws."""
-    path = folder.parent / "bin" / "aws"
+    """The datacentre's own `aws` and `gke-gcloud-auth-plugin`, beside the engine in .fleet/bin."""
     if folder.name != "sim":
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = (
-        "#!/bin/sh\n# The embedded datacentre's own aws: eks get-token, sts get-caller-identity.\n"
-        f"ACCELERATOR_FLEET_SIM=${{ACCELERATOR_FLEET_SIM:-{shlex.quote(str(folder))}}} "
-        f'exec {shlex.quote(sys.executable)} -m accelerator_fleet_sim.aws.shim "$@"\n'
-    )
-    if not path.exists() or path.read_text() != text:
-        path.write_text(text)
-        path.chmod(0o755)
+    for name, (cloud, does) in SHIMS.items():
+        path = folder.parent / "bin" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = (
+            f"#!/bin/sh\n# The embedded datacentre's own {name}: {does}.\n"
+            f"ACCELERATOR_FLEET_SIM=${{ACCELERATOR_FLEET_SIM:-{shlex.quote(str(folder))}}} "
+            f'exec {shlex.quote(sys.executable)} -m accelerator_fleet_sim.{cloud}.shim "$@"\n'
+        )
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            path.chmod(0o755)
 
 
 def stop(folder: Path) -> int:

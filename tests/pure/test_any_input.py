@@ -22,11 +22,25 @@ WHOLE: dict[str, Any] = {
     "fleet": "accel",
     "tags": {"owner": "a", "cost-center": "b"},
     "defaults": {"system": {"machine": "m6i.large"}},
-    "sites": [{"name": "use2", "kind": "eks", "account": "111122223333", "region": "us-east-2", "cidr": "10.1.0.0/16"}],
-    "pools": [{"name": "a", "site": ["use2"], "chip": "h100", "cards": 8, "capacity": {"mode": "spot"}}],
+    "sites": [
+        {"name": "use2", "kind": "eks", "account": "111122223333", "region": "us-east-2", "cidr": "10.1.0.0/16"},
+        {"name": "usc1", "kind": "gke", "project": "research-123", "region": "us-central1", "cidr": "10.20.0.0/14"},
+        {"name": "byo", "kind": "existing", "kubeconfig": {"context": "lab"}},
+    ],
+    "volumes": [{"name": "shared", "site": "usc1", "size": "10TiB", "service": "filestore", "tier": "ZONAL"}],
+    "pools": [
+        {"name": "a", "site": ["use2"], "chip": "h100", "cards": 8, "capacity": {"mode": "spot"}},
+        {"name": "t", "site": ["use2", "usc1"], "chip": "tpu-v5e", "topology": "4x4", "cards": 32},
+        {"name": "m", "site": ["byo"], "chip": "mi300x", "cards": 8, "cards_per_node": 8, "node_selector": {"a": "b"}},
+    ],
 }
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-9, 10**13), st.floats(allow_nan=False), st.text(max_size=12), st.just("h100")
+    st.none(),
+    st.booleans(),
+    st.integers(-9, 10**13),
+    st.floats(allow_nan=False),
+    st.text(max_size=12),
+    st.sampled_from(["h100", "4x4", "tpu-v5e"]),
 )
 VALUES = st.recursive(
     SCALARS,

@@ -41,7 +41,7 @@ def test_the_plan_for_programs_is_the_whole_plan() -> None:
 
 
 def test_explain_gives_reasons_and_facts_with_status_and_source() -> None:
-    text = fleet("plan", "--env", "dev", "--explain").stdout
+    text = fleet("plan", "--env", "staging", "--explain").stdout
     assert "pools[0].zone = us-east-2a: first of the zones of us-east-2 that offer p5.48xlarge" in text
     assert "p5.48xlarge.efa_max = 32 interfaces [verified]" in text
 

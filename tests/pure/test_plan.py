@@ -60,9 +60,24 @@ def without_counts(p: PoolPlan) -> dict[str, object]:
 # --- the committed environments ------------------------------------------------------------------------------------
 
 
-def test_dev_is_two_unprotected_nodes() -> None:
-    (p,) = env("dev").pools
-    assert (p.machine, p.nodes, p.cards, p.protect) == ("p5.48xlarge", 2, 16, False)
+def test_dev_is_small_unprotected_and_on_every_kind_of_site() -> None:
+    dev = env("dev")
+    assert [s.kind for s in dev.sites] == ["eks", "gke", "existing"]
+    assert [(p.name, p.site, p.machine, p.nodes, p.cards, p.protect) for p in dev.pools] == [
+        ("pretrain", "use2", "p5.48xlarge", 2, 16, False),
+        ("tpu", "usc1", "ct5lp-hightpu-4t", 4, 16, False),
+        ("trn", "use2", "trn1n.32xlarge", 1, 16, False),
+        ("mi", "byo", "", 2, 16, False),
+    ]
+    assert {v.site for v in dev.volumes} == {"use2", "usc1", "byo"}
+
+
+def test_devs_pretrain_moves_by_one_word() -> None:
+    text = (ROOT / "stacks" / "fleets" / "dev.yaml").read_text(encoding="utf-8")
+    line = next(x for x in text.splitlines() if "name: pretrain" in x)
+    assert "chip: h100" in line
+    assert "zone: us-east-2c" in line, "the one zone of the region with both"
+    assert one(zone="us-east-2c", chip="trn1n", runtime="pytorch").machine == "trn1n.32xlarge"
 
 
 def test_prod_is_256_reserved_cards_in_one_zone_and_protected() -> None:
@@ -80,7 +95,10 @@ def test_prod_embedded_plans_what_prod_plans() -> None:
 
 
 def test_no_two_environments_share_addresses() -> None:
-    blocks = [IPv4Network(str(env(e).sites[0].network.cidr)) for e in ("dev", "staging", "prod")]
+    sites = [s for e in ("dev", "staging", "prod") for s in env(e).sites]
+    blocks = [IPv4Network(s.network.cidr) for s in sites if s.network and s.network.cidr]
+    google = [s.gke_network for s in sites if s.gke_network]
+    blocks += [IPv4Network(n.pods_cidr) for n in google] + [IPv4Network(n.nodes_cidr) for n in google]
     assert not any(a.overlaps(b) for i, a in enumerate(blocks) for b in blocks[:i])
 
 
@@ -228,6 +246,7 @@ def test_an_existing_network_and_cluster_are_named_and_never_planned() -> None:
     vpc = {"id": "vpc-0a1b2c3d", "subnets": {"us-east-2b": "subnet-0b1b2c3d"}}
     got = made([pool()], [{**site(vpc=vpc, cluster={"name": "shared"}), "cidr": None}])
     s = got.sites[0]
+    assert s.network is not None
     assert (s.network.cidr, s.network.subnets, s.network.existing_vpc) == (None, (), "vpc-0a1b2c3d")
     assert (s.cluster.existing, s.cluster.name, s.cluster.version, s.system_pool) == (True, "shared", None, None)
     assert {a.state for a in s.addons} == {"present"}
@@ -237,6 +256,7 @@ def test_an_existing_network_and_cluster_are_named_and_never_planned() -> None:
 def test_the_control_plane_stays_out_of_zones_without_general_purpose_machines() -> None:
     s = made([], [site(region="us-east-1")]).sites[0]
     assert "us-east-1e" not in s.cluster.zones
+    assert s.network is not None
     assert len(s.network.subnets) == 12, "but every zone has its subnets"
 
 
@@ -254,6 +274,7 @@ def test_subnets_lie_in_their_block_and_never_overlap(second: int, prefix: int, 
     zones = C.zones.entries[region].zones
     family = next(iter(zones.values())).general_purpose[0]
     s = made([], [site(region=region, cidr=str(block), system={"machine": f"{family}.large"})]).sites[0]
+    assert s.network is not None
     nets = [IPv4Network(n.cidr) for n in s.network.subnets]
     assert len(nets) == 2 * len(zones)
     assert all(n.subnet_of(block) for n in nets)
@@ -353,12 +374,16 @@ def test_the_shape_key_ignores_what_changes_in_place(change: dict[str, Any]) -> 
     assert one(**change).shape_key == one().shape_key
 
 
+DEV_KEYS = ["ee6be57e", "e3c2aaa8", "b2753935", "2618013e"]
+
+
 def test_shape_keys_stay_what_they_were() -> None:
     """A changed key replaces every pool of every fleet: only ever on purpose, with a page that says how to move."""
     assert {e: [p.shape_key for p in env(e).pools] for e in ("dev", "prod")} == {
-        "dev": ["1ef17969"],
+        "dev": DEV_KEYS,
         "prod": ["c8731583", "7f60116e"],
     }
+    assert one().shape_key == "1ef17969", "dev's first pool before it had a zone: recorded states have it"
 
 
 def test_planning_needs_no_pulumi() -> None:

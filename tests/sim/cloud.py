@@ -52,10 +52,11 @@ class Cloud:
 
 def environment(folder: Path) -> dict[str, str]:
     """What the engine needs to find the simulated plugin and its datacentre, and nothing of the user's."""
-    plugin = folder / "home" / "plugins" / "resource-aws-v7.51.1" / "pulumi-resource-aws"
-    plugin.parent.mkdir(parents=True, exist_ok=True)
-    plugin.write_text(f'#!/bin/sh\nexec {sys.executable} -m accelerator_fleet_sim.aws.plugin "$@"\n')
-    plugin.chmod(0o755)
+    for name, version, module in (("aws", "7.51.1", "aws"), ("gcp", "10.2.0", "google")):
+        plugin = folder / "home" / "plugins" / f"resource-{name}-v{version}" / f"pulumi-resource-{name}"
+        plugin.parent.mkdir(parents=True, exist_ok=True)
+        plugin.write_text(f'#!/bin/sh\nexec {sys.executable} -m accelerator_fleet_sim.{module}.plugin "$@"\n')
+        plugin.chmod(0o755)
     (folder / "state").mkdir(exist_ok=True)
     command = folder / "cli" / "bin" / "pulumi"
     command.parent.mkdir(parents=True, exist_ok=True)

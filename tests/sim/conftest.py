@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.sim.account import Account
+from tests.sim.project import Project
 
 
 @pytest.fixture
@@ -23,3 +24,11 @@ def account(tmp_path: Path) -> Iterator[Account]:
 def net(account: Account) -> dict[str, Any]:
     """A VPC with subnets a, b and c."""
     return account.network()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """A new embedded Google project."""
+    made = Project(tmp_path)
+    yield made
+    made.store.close()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import accelerator_fleet_sim.aws as package
-from accelerator_fleet_sim.core.diff import Difference, Refused, UnknownRule, diff
-from accelerator_fleet_sim.core.plan import planned_create
+from accelerator_fleet_sim.core.diff import Difference, UnknownRule, diff
+from accelerator_fleet_sim.core.plan import Refused, planned_create
 from accelerator_fleet_sim.core.rules import Rules, TypeRules, plain_path
 from accelerator_fleet_sim.core.values import UNKNOWN
 

@@ -2,77 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-import pulumi
 import pytest
 
-from accelerator_fleet import catalog, spec
-from accelerator_fleet.plan import plan as make_plan
-from accelerator_fleet.plan.model import FleetPlan
-from accelerator_fleet_components.fleet import Fleet
 from accelerator_fleet_components.scope import Scope
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-class Recorder(pulumi.runtime.Mocks):
-    """Records what is registered; answers with ids and the few outputs that others need."""
-
-    def __init__(self) -> None:
-        self.made: list[pulumi.runtime.MockResourceArgs] = []
-
-    def new_resource(self, args: pulumi.runtime.MockResourceArgs) -> tuple[str, dict[str, Any]]:
-        self.made.append(args)
-        out = {**args.inputs, "arn": f"arn:{args.name}", "name": args.inputs.get("name", args.name)}
-        if args.typ == "aws:eks/cluster:Cluster":
-            out["vpcConfig"] = {**args.inputs["vpcConfig"], "clusterSecurityGroupId": "sg-cluster"}
-            out["certificateAuthority"] = {"data": "Y2E="}
-            out["endpoint"] = "https://127.0.0.1:1"
-        if args.typ == "aws:ec2/launchTemplate:LaunchTemplate":
-            out["latestVersion"] = 1
-        if args.typ == "pulumi:pulumi:StackReference":
-            zones = {f"us-east-2{z}": f"subnet-{z}" for z in "abc"}
-            keys = [
-                "cluster",
-                "version",
-                "endpoint",
-                "certificateAuthority",
-                "clusterSecurityGroup",
-                "nodeRoleArn",
-                "vpcId",
-            ]
-            out["outputs"] = {"sites": {"use2": {**{k: f"{k}-from-base" for k in keys}, "privateSubnets": zones}}}
-        return f"{args.name}-id", out
-
-    def call(self, args: pulumi.runtime.MockCallArgs) -> NoReturn:
-        raise AssertionError(f"the program calls {args.token} although nothing exists already")
-
-    def of(self, kind: str) -> list[pulumi.runtime.MockResourceArgs]:
-        return [a for a in self.made if a.typ == kind]
-
-
-def load(env: str) -> FleetPlan:
-    return make_plan(spec.load(ROOT / "stacks" / "fleets" / f"{env}.yaml"), catalog.load())
-
-
-def build(plan: FleetPlan, scope: Scope | None = None) -> Recorder:
-    """Runs the components of a plan under mocks."""
-    mocks = Recorder()
-    asyncio.set_event_loop(asyncio.new_event_loop())
-    pulumi.runtime.set_mocks(mocks, preview=False)
-
-    def program() -> None:
-        import pulumi_aws as aws
-
-        providers = {s.name: aws.Provider(s.name, region=s.region, allowed_account_ids=[s.account]) for s in plan.sites}
-        Fleet(plan.fleet, plan, providers, scope)
-
-    pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]
-    return mocks
+from tests.wiring.recorder import Recorder, build, load
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +19,12 @@ def dev() -> Recorder:
 
 def test_what_dev_becomes(dev: Recorder) -> None:
     kinds = Counter(a.typ for a in dev.made)
-    assert kinds["aws:eks/nodeGroup:NodeGroup"] == 2
-    assert kinds["aws:ec2/launchTemplate:LaunchTemplate"] == 1
-    assert kinds["kubernetes:helm.sh/v3:Release"] == 2
-    assert kinds["kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"] == 1
+    assert kinds["aws:eks/nodeGroup:NodeGroup"] == 3  # system, h100, trn1n
+    assert kinds["aws:ec2/launchTemplate:LaunchTemplate"] == 2
+    assert kinds["gcp:container/nodePool:NodePool"] == 2  # system, one TPU slice
+    assert kinds["kubernetes:helm.sh/v3:Release"] == 4  # Kueue everywhere, NVIDIA's plugin on EKS
+    assert kinds["kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"] == 3
+    assert kinds["accelerator-fleet:index:Volume"] == 3
     assert kinds["kubernetes:kueue.x-k8s.io/v1beta2:Topology"] == 1
 
 
@@ -95,7 +34,7 @@ def test_every_custom_resource_names_its_provider(dev: Recorder) -> None:
 
 
 def test_the_launch_template_has_the_machines_interfaces(dev: Recorder) -> None:
-    (template,) = dev.of("aws:ec2/launchTemplate:LaunchTemplate")
+    template = next(a for a in dev.of("aws:ec2/launchTemplate:LaunchTemplate") if a.name == "pretrain")
     cards = template.inputs["networkInterfaces"]
     efa = [c for c in cards if c["interfaceType"] in {"efa", "efa-only"}]
     assert len(efa) == 32  # p5.48xlarge: EC2's DescribeInstanceTypes

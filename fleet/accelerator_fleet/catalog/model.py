@@ -60,45 +60,99 @@ class Word(Entry):
     default: str | None
     why: str
     machines: tuple[str, ...] | None  # None: every machine that carries the chip
-    default_machine: dict[str, str]  # cloud -> machine
+    narrows: dict[str, tuple[str, ...]] = {}  # variant -> the machines it means, where it names no form of the chip
+    default_machine: dict[str, str]  # cloud, or cloud/variant -> machine
     machine_why: str
     aliases: tuple[str, ...]
 
 
-class Machine(Entry):
-    """One EC2 instance type. `cards_per_node` None: AWS's data does not say."""
+Usage = Literal["on-demand", "spot", "capacity-block"]
+
+
+class AnyMachine(Entry):
+    """What machines of all clouds have. `cards_per_node` None: the cloud's data does not say."""
 
     chip: str
     cards_per_node: int | None
     resource: str
     vcpu: int
     memory_gib: float
+    network_gbps: float | None
+    spans_nodes: bool  # pools of it are placed close together, on EC2 with EFA on every card
+    usage: tuple[Usage, ...]
+
+
+class Machine(AnyMachine):
+    """One EC2 instance type."""
+
     card_memory_gib: float | None
     arch: str
-    network_gbps: float
     network_cards: int
     efa_max: int
     efa_on_card_0: bool
     interfaces_max: int
     interfaces_per_card: tuple[int, ...]
-    spans_nodes: bool  # pools of it get EFA on every card and a placement group
     network_node_layers: int  # layers that EC2's instance topology returns; 0: none
     nvme_gb: int | None
-    usage: tuple[Literal["on-demand", "spot", "capacity-block"], ...]
     link: str | None
 
 
+class GkeMachine(AnyMachine):
+    """One Google machine type as GKE node pools take it."""
+
+    accelerator: str  # GKE's string: guest accelerator type, or label value of a TPU
+    gpu_driver: Literal["DEFAULT", "LATEST"] | None
+    extra_gvnic: int  # further gVNIC interfaces, each in a VPC of its own
+    extra_rdma: int  # RDMA interfaces, all in one VPC with the zone's RoCE network profile
+    mtu: int | None
+    gpudirect: Literal["tcpx", "tcpxo", "rdma"] | None
+    local_ssds: int | None
+    topology_labels: bool  # GKE labels its nodes with block, subblock and host
+
+
+class TpuShapes(Entry):
+    """The slices of one TPU generation: (topology, machine, hosts), one-host forms first."""
+
+    dims: int
+    accelerator: str
+    shapes: tuple[tuple[str, str, int], ...]
+    cube_limit: int | None  # 3-D: most cubes of 4x4x4 beyond the listed shapes; None: only listed ones
+    sides_rise: bool  # 3-D: sides in non-decreasing order
+
+
+class Tier(Frozen):
+    """A tier of a storage service. `sizes`: (lowest, highest or None, step) in GiB; (): elastic."""
+
+    zonal: bool
+    sizes: tuple[tuple[int, int | None, int], ...]
+    throughput: int | None
+
+
+class VolumeService(Entry):
+    """A service that a shared volume can come from, by kind of site."""
+
+    kinds: tuple[str, ...]
+    tiers: dict[str, Tier]
+    default_tier: str | None
+    note: str
+
+
 class Zone(Frozen):
-    """What one availability zone offers: catalogued machines and general-purpose families."""
+    """What one zone offers: catalogued machines and general-purpose families."""
 
     machines: tuple[str, ...]
     general_purpose: tuple[str, ...]
 
 
-class Region(Entry):
+class AnyRegion(Entry):
     """A region's zones by letter."""
 
     zones: dict[str, Zone]
+
+
+class Region(AnyRegion):
+    """An AWS region."""
+
     instance_topology: bool
 
 
@@ -114,7 +168,7 @@ class CapacityRule(Entry):
 
     needs: dict[str, str]
     forbids: dict[str, str]
-    usage: Literal["on-demand", "spot", "capacity-block"]
+    usage: Usage
     new_placement_group: bool  # may a pool of this mode have a placement group of its own?
 
 
@@ -212,3 +266,9 @@ class Catalog(Frozen):
     images: Table[Image]
     runtimes: Table[Runtime]
     system: Table[SystemMachine]
+    gke_machines: Table[GkeMachine]
+    gke_zones: Table[AnyRegion]
+    gke_system: Table[SystemMachine]
+    gke_capacity: Table[CapacityRule]
+    tpu: Table[TpuShapes]
+    volumes: Table[VolumeService]

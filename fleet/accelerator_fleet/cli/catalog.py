@@ -23,6 +23,18 @@ MACHINE_FIELDS = (
     "resource",
     "link",
 )
+GKE_FIELDS = (
+    "chip",
+    "cards_per_node",
+    "vcpu",
+    "memory_gib",
+    "network_gbps",
+    "extra_gvnic",
+    "extra_rdma",
+    "accelerator",
+    "gpu_driver",
+    "resource",
+)
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -77,14 +89,28 @@ def chips(catalog: Catalog) -> dict[str, dict[str, Fact]]:
         for variant, chip in entry.variants.items():
             name = word if len(entry.variants) == 1 else f"{word} ({variant})"
             fields = {f: catalog.chips.fact(chip, f) for f in CHIP_FIELDS}
-            found = machines_of(catalog, word, variant)
-            fields["EKS machines"] = Fact(
-                subject=f"{word}.machines",
-                value=", ".join(found) or "none",
-                status="verified",
-                source=catalog.machines.sources["ec2"].text,
-                date=catalog.machines.sources["ec2"].date,
-            )
+            for kind, cloud, table, key in (
+                ("EKS", "aws", catalog.machines, "ec2"),
+                ("GKE", "gcp", catalog.gke_machines, "xpk"),
+            ):
+                fields[f"{kind} machines"] = Fact(
+                    subject=f"{word}.{kind.lower()}-machines",
+                    value=", ".join(machines_of(catalog, word, variant, cloud)) or "none",
+                    status="verified",
+                    source=table.sources[key].text,
+                    date=table.sources[key].date,
+                )
+            if chip in catalog.tpu.entries:
+                shapes = catalog.tpu.entries[chip]
+                listed = list(dict.fromkeys(t for t, _, _ in shapes.shapes))
+                more = f" … {listed[-1]} ({len(listed)} in all)" if len(listed) > 12 else ""
+                fields["topologies"] = Fact(
+                    subject=f"{word}.topologies",
+                    value=", ".join(listed[:12]) + more,
+                    status=shapes.status,
+                    source=catalog.tpu.sources[shapes.source].text,
+                    date=catalog.tpu.sources[shapes.source].date,
+                )
             if len(entry.variants) > 1:
                 fields["default variant"] = Fact(
                     subject=f"{word}.default",
@@ -106,21 +132,25 @@ def chips(catalog: Catalog) -> dict[str, dict[str, Fact]]:
 
 
 def machines(catalog: Catalog) -> dict[str, dict[str, Fact]]:
-    """EC2 machines with their figures."""
-    return {
+    """EC2's machines, then Google's, with their figures."""
+    ec2 = {
         name: {f: catalog.machines.fact(name, f) for f in MACHINE_FIELDS} for name in sorted(catalog.machines.entries)
     }
+    google = catalog.gke_machines
+    return ec2 | {name: {f: google.fact(name, f) for f in GKE_FIELDS} for name in sorted(google.entries)}
 
 
 def zones(catalog: Catalog) -> dict[str, dict[str, Fact]]:
-    """Zones with the catalogued machines and general-purpose families that AWS lists there."""
+    """Zones with the catalogued machines and general-purpose families that their cloud lists there."""
     from accelerator_fleet.plan.model import Fact
 
     out: dict[str, dict[str, Fact]] = {}
-    for region, entry in catalog.zones.entries.items():
-        source = catalog.zones.sources[entry.source]
+    aws = [(r, e, "", catalog.zones.sources) for r, e in catalog.zones.entries.items()]
+    google = [(r, e, "-", catalog.gke_zones.sources) for r, e in catalog.gke_zones.entries.items()]
+    for region, entry, between, sources in (*aws, *google):
+        source = sources[entry.source]
         for letter, zone in entry.zones.items():
-            name = f"{region}{letter}"
+            name = f"{region}{between}{letter}"
             out[name] = {
                 key: Fact(
                     subject=f"{name}.{key}",

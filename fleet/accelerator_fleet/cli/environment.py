@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,9 +41,9 @@ def _named_by_stack(config: Path) -> Path | None:
     return config.parent / spec if isinstance(spec, str) and (config.parent / spec).is_file() else None
 
 
-def plan_of(path: Path) -> FleetPlan:
-    """The plan of a spec file. Raises FleetError."""
+def plan_of(path: Path, placements: Mapping[str, tuple[str, str]] | None = None) -> FleetPlan:
+    """The plan of a spec file; with `placements`, of what is up by it. Raises FleetError."""
     from accelerator_fleet import catalog, spec
     from accelerator_fleet.plan import plan
 
-    return plan(spec.load(path), catalog.load())
+    return plan(spec.load(path), catalog.load(), placements)

@@ -44,29 +44,33 @@ def _reaching(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Na
     return reach
 
 
-def _fleet(env: str) -> FleetPlan:
+def _fleet(env: str) -> tuple[FleetPlan, dict[str, Any]]:
+    """The plan of what is up, and the stack's sites."""
     from accelerator_fleet.cli.environment import plan_of, spec_path
+    from accelerator_fleet.clusters import outputs, placements
 
-    return plan_of(spec_path(env))
+    path = spec_path(env)
+    found = outputs(env)
+    return plan_of(path, placements(found)), found["sites"]
 
 
-def _site(env: str, name: str) -> tuple[SitePlan, PoolPlan, Client]:
-    from accelerator_fleet.clusters import client, outputs
+def _site(env: str, name: str) -> tuple[FleetPlan, SitePlan, PoolPlan, Client]:
+    from accelerator_fleet.clusters import client
     from accelerator_fleet.errors import FleetError, unknown
 
-    plan = _fleet(env)
+    plan, sites = _fleet(env)
     pools = {p.name: p for p in plan.pools}
     if name not in pools:
         raise FleetError("--pool", unknown("pool", name, pools))
     pool = pools[name]
     site = plan.site(pool.site)
-    return site, pool, client(env, outputs(env)["sites"][site.name], site.jobs_namespace)
+    return plan, site, pool, client(env, sites[site.name], site.jobs_namespace)
 
 
 def _sites(env: str) -> list[tuple[SitePlan, Client]]:
-    from accelerator_fleet.clusters import client, outputs
+    from accelerator_fleet.clusters import client
 
-    plan, found = _fleet(env), outputs(env)["sites"]
+    plan, found = _fleet(env)
     return [(s, client(env, found[s.name], s.jobs_namespace)) for s in plan.sites if s.name in found]
 
 
@@ -78,10 +82,10 @@ def _submit(args: argparse.Namespace) -> int:
     from accelerator_fleet.jobs import cluster
 
     template = jobs.load(args.template)
-    site, pool, client = _site(args.env, args.pool)
+    fleet, site, pool, client = _site(args.env, args.pool)
     name = args.name or f"{template.name}-{datetime.now(UTC):%H%M%S}"
     plan = jobs.job_plan(name, pool, args.cards)
-    cluster.submit(client, *jobs.objects(plan, template, pool, site))
+    cluster.submit(client, *jobs.objects(plan, template, pool, site, fleet.volumes))
     nodes = count(plan.pods, "node")
     print(f"{name}: {plan.cards} {pool.chip} cards on {nodes} of pool {pool.name}, queue {pool.local_queue}")
     pods, why = cluster.wait_for_landing(client, site.jobs_namespace, name, plan.pods, args.wait)

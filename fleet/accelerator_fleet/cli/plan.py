@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from accelerator_fleet.cost.list_price import Estimate
-    from accelerator_fleet.plan.model import FleetPlan
+    from accelerator_fleet.plan.model import FleetPlan, SitePlan
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -46,18 +46,19 @@ def render(plan: FleetPlan) -> str:
 
     prices = load_prices()
     money = {p.name: pool_month(p, plan.site(p.site).region, prices) for p in plan.pools}
-    sizes = ", ".join((count(len(plan.sites), "site"), count(len(plan.pools), "pool"), count(plan.cards, "card")))
-    lines = [f"{plan.fleet} · {plan.env} · {sizes}", ""]
+    parts = [count(len(plan.sites), "site"), count(len(plan.pools), "pool"), count(plan.cards, "card")]
+    parts += [count(len(plan.volumes), "volume")] if plan.volumes else []
+    lines = [f"{plan.fleet} · {plan.env} · {', '.join(parts)}", ""]
     lines.append(
         table(
-            ["site", "kind", "account", "region", "network", "cluster", "version", "system", "protect"],
+            ["site", "kind", "account or project", "region", "network", "cluster", "version", "system", "protect"],
             [
                 [
                     s.name,
                     s.kind,
-                    s.account,
-                    s.region,
-                    s.network.cidr or f"{s.network.existing_vpc} (existing)",
+                    s.account or s.project or "-",
+                    s.region or "-",
+                    network(s),
                     f"{s.cluster.name} (existing)" if s.cluster.existing else s.cluster.name,
                     s.cluster.version or "as found",
                     f"{s.system_pool.nodes} x {s.system_pool.machine}" if s.system_pool else "as found",
@@ -70,16 +71,30 @@ def render(plan: FleetPlan) -> str:
     lines.append("")
     lines.append(
         table(
-            ["pool", "site", "zone", "chip", "machine", "nodes", "cards", "EFA", "capacity", "scaling", "USD/month"],
+            [
+                "pool",
+                "site",
+                "zone",
+                "chip",
+                "machine",
+                "nodes",
+                "cards",
+                "topology",
+                "EFA",
+                "capacity",
+                "scaling",
+                "USD/month",
+            ],
             [
                 [
                     p.name,
                     p.site,
-                    p.zone,
+                    p.zone or "-",
                     p.chip,
-                    p.machine,
+                    p.machine or "as found",
                     str(p.nodes),
                     str(p.cards),
+                    f"{p.slices} x {p.topology_shape}" if p.topology_shape else "-",
                     str(p.efa_interfaces),
                     " ".join(x for x in (p.capacity_mode, p.reservation) if x),
                     p.scaling if p.scaling == "fixed" else f"auto {p.min_nodes}-{p.max_nodes} nodes",
@@ -89,9 +104,42 @@ def render(plan: FleetPlan) -> str:
             ],
         )
     )
+    if plan.volumes:
+        lines += ["", _volumes(plan)]
     lines.append("")
     lines.append(_sum([*money.values(), *(system_month(s, prices) for s in plan.sites)]))
+    lines += [f"mind: {w.path}: {w.why}" for w in plan.warnings]
     return "\n".join(lines)
+
+
+def network(site: SitePlan) -> str:
+    """Which addresses a site has, in a word."""
+    if site.network is not None:
+        return site.network.cidr or f"{site.network.existing_vpc} (existing)"
+    if site.gke_network is not None:
+        return f"nodes {site.gke_network.nodes_cidr}, pods {site.gke_network.pods_cidr}"
+    return "as found"
+
+
+def _volumes(plan: FleetPlan) -> str:
+    from accelerator_fleet.cli.table import render as table
+
+    return table(
+        ["volume", "site", "service", "zone", "GiB", "asked", "mount", "protect"],
+        [
+            [
+                v.name,
+                v.site,
+                " ".join(x for x in (v.service, v.tier) if x),
+                v.zone or "all" if v.service in ("efs", "filestore") else v.zone or "-",
+                str(v.size_gib),
+                str(v.asked_gib),
+                v.mount,
+                "yes" if v.protect else "no",
+            ]
+            for v in plan.volumes
+        ],
+    )
 
 
 def _usd(estimate: Estimate) -> str:

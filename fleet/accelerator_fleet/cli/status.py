@@ -59,10 +59,11 @@ def read(env: str) -> dict[str, Any]:
     `quota`: the pool's flavour in the ClusterQueue, cards.
     """
     from accelerator_fleet.cli.environment import plan_of, spec_path
-    from accelerator_fleet.clusters import client, outputs
+    from accelerator_fleet.clusters import client, outputs, placements
 
-    plan = plan_of(spec_path(env))
+    path = spec_path(env)
     up = outputs(env)
+    plan = plan_of(path, placements(up))
     sites, pools = [], []
     for site in plan.sites:
         if site.name not in up["sites"]:
@@ -78,11 +79,12 @@ def _site(site: SitePlan, out: dict[str, Any]) -> dict[str, Any]:
     return {
         "site": site.name,
         "kind": site.kind,
-        "account": site.account,
-        "region": site.region,
+        "account": site.account or site.project or "-",
+        "region": site.region or "-",
         "cluster": out["cluster"],
-        "version": out["version"],
-        "endpoint": out["endpoint"],
+        # An existing cluster is named by its context; what it is stands in the kubeconfig.
+        "version": out.get("version", "-"),
+        "endpoint": out.get("endpoint", f"context {out.get('context')}"),
     }
 
 
@@ -92,14 +94,15 @@ def _pool(pool: PoolPlan, site: SitePlan, client: Client) -> dict[str, Any]:
     from accelerator_fleet.jobs.cluster import listed
     from accelerator_fleet.jobs.manifest import POOL_LABEL
 
-    statuses = [n["status"] for n in listed(client, Node, labels={POOL_LABEL: pool.name})]
+    labels = dict(pool.node_selector) if site.kind == "existing" else {POOL_LABEL: pool.name}
+    statuses = [n["status"] for n in listed(client, Node, labels=labels)]
     ready = [s for s in statuses if ("Ready", "True") in {(c["type"], c["status"]) for c in s.get("conditions", [])}]
     return {
         "pool": pool.name,
         "site": site.name,
-        "zone": pool.zone,
+        "zone": pool.zone or "-",
         "chip": pool.chip,
-        "machine": pool.machine,
+        "machine": pool.machine or "-",
         "nodesReady": len(ready),
         "nodes": pool.nodes,
         "cardsReady": sum(int(s.get("allocatable", {}).get(pool.resource, "0")) for s in ready),

@@ -9,7 +9,7 @@ from accelerator_fleet.catalog.model import Price, Prices
 from accelerator_fleet.plan.model import PoolPlan, SitePlan
 
 HOURS_A_MONTH: Final = 730
-# A capacity reservation is billed like the on-demand nodes that fill it:
+# A capacity reservation, Google's too, is billed like the on-demand nodes that fill it:
 # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations-pricing-billing.html
 PRICED_AS: Final = {
     "on-demand": "on-demand",
@@ -28,7 +28,9 @@ class Estimate:
 
 
 def pool_month(pool: PoolPlan, region: str, prices: Prices) -> Estimate:
-    """A pool's nodes for a month, without storage and traffic."""
+    """A pool's nodes for a month, without storage and traffic; zero for nodes that are there already."""
+    if pool.capacity_mode == "existing":
+        return Estimate(0.0, None)
     return _month(pool.machine, region, PRICED_AS[pool.capacity_mode], pool.nodes, prices)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from accelerator_fleet.errors import FleetError
 from accelerator_fleet.jobs.templates import Template
-from accelerator_fleet.plan.model import PoolPlan, SitePlan
+from accelerator_fleet.plan.model import PoolPlan, SitePlan, VolumePlan
 
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 # Kueue tries to place the whole gang inside one domain of this level, and says so when it cannot.
@@ -17,6 +17,9 @@ POOL_LABEL: Final = "accelerator-fleet.dev/pool"
 JOB_LABEL: Final = "accelerator-fleet.dev/job"
 CARDS: Final = "accelerator-fleet.dev/cards"
 EFA: Final = "vpc.amazonaws.com/efa"
+TPU: Final = "google.com/tpu"
+NODE_POOL: Final = "cloud.google.com/gke-nodepool"  # GKE's own label: a TPU slice is one node pool
+HOSTS: Final = ("kubernetes.io/hostname", "cloud.google.com/gce-topology-host")  # levels of one host: no gang fits
 PORT: Final = 29500
 NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?")  # pods add an index and a hash to it: 63 in all
 
@@ -40,6 +43,9 @@ def job_plan(name: str, pool: PoolPlan, cards: int | None) -> JobPlan:
     if NAME.fullmatch(name) is None:
         raise FleetError("--name", f"{name!r} is no Kubernetes name of at most 52 characters (a-z, 0-9, -)")
     full = pool.cards_per_node
+    hosts = pool.hosts_per_slice or 1
+    if hosts > 1:
+        return _slice_plan(name, pool, cards, hosts)
     most = pool.max_nodes * full
     wanted = most if cards is None else cards
     if wanted < 1 or wanted > most:
@@ -55,10 +61,29 @@ def job_plan(name: str, pool: PoolPlan, cards: int | None) -> JobPlan:
     return JobPlan(name, wanted // full, full)
 
 
-def objects(plan: JobPlan, template: Template, pool: PoolPlan, site: SitePlan) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(Job, headless Service). The Job is created suspended: Kueue starts it whole, or it waits."""
+def _slice_plan(name: str, pool: PoolPlan, cards: int | None, hosts: int) -> JobPlan:
+    """A job on a TPU slice of several hosts takes the slice whole: its chips are one network."""
+    whole = hosts * pool.cards_per_node
+    if cards is not None and cards != whole:
+        text = f"a job takes one slice {pool.topology_shape} of pool {pool.name} whole: {whole} {pool.chip} chips"
+        raise FleetError("--cards", text)
+    return JobPlan(name, hosts, pool.cards_per_node)
+
+
+def objects(
+    plan: JobPlan,
+    template: Template,
+    pool: PoolPlan,
+    site: SitePlan,
+    volumes: tuple[VolumePlan, ...] = (),
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(Job, headless Service). The Job is created suspended: Kueue starts it whole, or it waits.
+
+    `volumes`: the fleet's; those that the pool's jobs claim are mounted.
+    """
     if "*" not in template.kinds and pool.resource not in template.kinds:
         raise FleetError("TEMPLATE", f"{template.name} runs on {', '.join(template.kinds)}, not on {pool.resource}")
+    mounted = tuple(v for v in volumes if v.site == site.name and v.claim in pool.volume_claims)
     labels = {JOB_LABEL: plan.name, QUEUE_LABEL: pool.local_queue, POOL_LABEL: pool.name}
     metadata = {"name": plan.name, "namespace": site.jobs_namespace, "labels": labels}
     job = {
@@ -73,7 +98,7 @@ def objects(plan: JobPlan, template: Template, pool: PoolPlan, site: SitePlan) -
             "backoffLimit": 0,
             "template": {
                 "metadata": {"labels": {JOB_LABEL: plan.name}, "annotations": _topology(plan, pool, site)},
-                "spec": _pod(plan, template, pool),
+                "spec": _pod(plan, template, pool, site, mounted),
             },
         },
     }
@@ -93,11 +118,13 @@ def objects(plan: JobPlan, template: Template, pool: PoolPlan, site: SitePlan) -
 
 
 def _topology(plan: JobPlan, pool: PoolPlan, site: SitePlan) -> dict[str, str]:
-    networks = [level for level in site.topology_levels if level != "kubernetes.io/hostname"]
+    networks = [level for level in site.topology_levels if level not in HOSTS]
     return {TOPOLOGY: networks[-1]} if pool.topology and networks and plan.pods > 1 else {}
 
 
-def _pod(plan: JobPlan, template: Template, pool: PoolPlan) -> dict[str, Any]:
+def _pod(
+    plan: JobPlan, template: Template, pool: PoolPlan, site: SitePlan, volumes: tuple[VolumePlan, ...]
+) -> dict[str, Any]:
     resources = {pool.resource: str(plan.cards_per_pod)}
     if pool.efa_interfaces and plan.pods > 1:
         resources[EFA] = str(pool.efa_interfaces)
@@ -108,7 +135,13 @@ def _pod(plan: JobPlan, template: Template, pool: PoolPlan) -> dict[str, Any]:
         "MASTER_ADDR": f"{plan.name}-0.{plan.name}",
         "MASTER_PORT": str(PORT),
     }
-    container = {
+    if pool.resource == TPU:
+        # libtpu asks for every host of the slice; pods of an indexed Job are found by their index.
+        hosts = [f"{plan.name}-{i}.{plan.name}" for i in range(plan.pods)]
+        one = pool.hosts_per_slice == 1  # then every pod is a slice of its own
+        env["TPU_WORKER_HOSTNAMES"] = "localhost" if one else ",".join(hosts)
+        env["TPU_WORKER_ID"] = "0" if one else "$(JOB_COMPLETION_INDEX)"
+    container: dict[str, Any] = {
         "name": "train",
         "image": template.image["value"],
         "command": list(template.command),
@@ -124,10 +157,22 @@ def _pod(plan: JobPlan, template: Template, pool: PoolPlan) -> dict[str, Any]:
         ],
         "resources": {"requests": dict(resources), "limits": dict(resources)},
     }
-    return {
+    pod: dict[str, Any] = {
         "subdomain": plan.name,
         "restartPolicy": "Never",
         # The flavour has the same label; standing here too, it keeps the job to this pool's flavour.
-        "nodeSelector": {POOL_LABEL: pool.name},
+        "nodeSelector": dict(pool.node_selector) if site.kind == "existing" else {POOL_LABEL: pool.name},
         "containers": [container],
     }
+    if volumes:
+        container["volumeMounts"] = [{"name": v.claim, "mountPath": v.mount} for v in volumes]
+        pod["volumes"] = [{"name": v.claim, "persistentVolumeClaim": {"claimName": v.claim}} for v in volumes]
+    if pool.resource == TPU and pool.slices > 1 and plan.pods > 1:
+        pod["affinity"] = _one_slice(plan)
+    return pod
+
+
+def _one_slice(plan: JobPlan) -> dict[str, Any]:
+    """All pods of the job on the hosts of one slice: the first one chooses, the others follow."""
+    term = {"topologyKey": NODE_POOL, "labelSelector": {"matchLabels": {JOB_LABEL: plan.name}}}
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}

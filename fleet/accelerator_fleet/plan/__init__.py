@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from accelerator_fleet.plan.model import FleetPlan
@@ -13,12 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["FleetPlan", "plan"]
 
 
-def plan(spec: FleetSpec, catalog: Catalog) -> FleetPlan:
-    """What `spec` means, entirely: sites, pools, names, addresses, facts relied on and reasons.
+def plan(spec: FleetSpec, catalog: Catalog, placements: Mapping[str, tuple[str, str]] | None = None) -> FleetPlan:
+    """What `spec` means, entirely: sites, pools, volumes, names, addresses, facts relied on and reasons.
 
+    `placements`: pool -> (site, zone) that it is in, and `volumes/<name>` -> (site, zone), from the last outputs:
+    what the spec leaves open stays there.
     Raises FleetError or FleetErrors with the path of everything that cannot be built.
     """
     # Here, because the catalogue's models use this package's `model`.
     from accelerator_fleet.plan.fleet import build
 
-    return build(spec, catalog)
+    return build(spec, catalog, placements or {})

@@ -1,21 +1,25 @@
-"""Puts a plan together: sites, pools, tags; all mistakes of one spec in one answer."""
+"""Puts a plan together: sites, pools, volumes, tags; all mistakes of one spec in one answer."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from accelerator_fleet.catalog.model import Catalog
 from accelerator_fleet.errors import FleetError, raise_all
-from accelerator_fleet.plan.model import FleetPlan, PoolPlan
+from accelerator_fleet.plan.model import FleetPlan, PoolPlan, VolumePlan
 from accelerator_fleet.plan.names import name_errors
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.plan.pool import plan_pool
 from accelerator_fleet.plan.site import plan_site, site_errors
+from accelerator_fleet.plan.volume import plan_volume
 from accelerator_fleet.spec.check import check
 from accelerator_fleet.spec.model import FleetSpec
 
 UNPROTECTED_ENV = "dev"
+Placements = Mapping[str, tuple[str, str]]
 
 
-def build(spec: FleetSpec, catalog: Catalog) -> FleetPlan:
+def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPlan:
     """See `accelerator_fleet.plan.plan`."""
     check(spec)
     errors = name_errors(spec, catalog)
@@ -28,18 +32,25 @@ def build(spec: FleetSpec, catalog: Catalog) -> FleetPlan:
     said = spec.defaults.protect
     protect = spec.env != UNPROTECTED_ENV if said is None else said
     notes = Notes()
-    pools: list[PoolPlan] = []
-    for i, pool in enumerate(spec.pools):
-        if broken.intersection(pool.site):
-            continue  # its errors would only follow from the site's
-        try:
-            pools.append(plan_pool(spec, i, catalog, notes, protect=protect))
-        except FleetError as e:
-            errors += e.errors
+    pools = _pools(spec, catalog, placements, notes, errors, broken, protect=protect)
     raise_all(_once(errors))
+    volumes = _volumes(spec, catalog, placements, notes, errors, pools, protect=protect)
+    raise_all(_once(errors))
+    for pool in pools:
+        was = placements.get(pool.name)
+        if was and was[0] != pool.site:
+            _moves(spec, pool, was[0], notes)
     sites = tuple(
-        plan_site(spec, s, tuple(p for p in pools if p.site == s.name), catalog, notes, protect=protect)
-        for s in spec.sites
+        plan_site(
+            spec,
+            i,
+            tuple(p for p in pools if p.site == s.name),
+            tuple(v for v in volumes if v.site == s.name),
+            catalog,
+            notes,
+            protect=protect,
+        )
+        for i, s in enumerate(spec.sites)
     )
     return FleetPlan(
         env=spec.env,
@@ -49,7 +60,65 @@ def build(spec: FleetSpec, catalog: Catalog) -> FleetPlan:
         pools=tuple(pools),
         relied_on=notes.facts,
         reasons=notes.reasons,
+        volumes=tuple(volumes),
+        warnings=notes.warnings,
     )
+
+
+def _pools(
+    spec: FleetSpec,
+    catalog: Catalog,
+    placements: Placements,
+    notes: Notes,
+    errors: list[FleetError],
+    broken: set[str],
+    *,
+    protect: bool,
+) -> list[PoolPlan]:
+    pools: list[PoolPlan] = []
+    for i, pool in enumerate(spec.pools):
+        if broken.intersection(pool.site):
+            continue  # its errors would only follow from the site's
+        try:
+            kept = placements.get(pool.name)
+            pools.append(plan_pool(spec, i, catalog, notes, protect=protect, kept=kept, broken=frozenset(broken)))
+        except FleetError as e:
+            errors += e.errors
+    return pools
+
+
+def _volumes(
+    spec: FleetSpec,
+    catalog: Catalog,
+    placements: Placements,
+    notes: Notes,
+    errors: list[FleetError],
+    pools: list[PoolPlan],
+    *,
+    protect: bool,
+) -> list[VolumePlan]:
+    volumes: list[VolumePlan] = []
+    for i, volume in enumerate(spec.volumes):
+        was = placements.get(f"volumes/{volume.name}")
+        kept = was[1] if was and was[0] == volume.site else None
+        beside = tuple(p for p in pools if p.site == volume.site)
+        try:
+            volumes.append(plan_volume(spec, i, beside, catalog, notes, protect=protect, kept=kept or None))
+        except FleetError as e:
+            errors += e.errors
+    return volumes
+
+
+def _moves(spec: FleetSpec, pool: PoolPlan, old: str, notes: Notes) -> None:
+    """Says what a change of site means: other nodes, and data that stays behind."""
+    index = next(i for i, p in enumerate(spec.pools) if p.name == pool.name)
+    left = [v.name for v in spec.volumes if v.site == old]
+    here = [v.name for v in spec.volumes if v.site == pool.site]
+    text = f"the pool leaves {old}; in one step its old nodes go while new ones come (`fleet move` makes it two)"
+    if left:
+        text += f"; the volume {', '.join(left)} stays on {old} and does not follow"
+        text += f" ({pool.site} has {', '.join(here)})" if here else f" ({pool.site} has none)"
+    notes.warn(f"pools[{index}].site", pool.site, text)
 
 
 def _once(errors: list[FleetError]) -> list[FleetError]:

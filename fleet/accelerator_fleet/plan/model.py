@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 FactStatus = Literal["verified", "derived", "estimate", "unknown"]
-CapacityMode = Literal["on-demand", "spot", "reserved", "capacity-block"]
+CapacityMode = Literal["on-demand", "spot", "reserved", "capacity-block", "existing"]  # existing: nodes that are there
 Layer = Literal["base", "pools", "cluster"]
 
 
@@ -55,8 +55,50 @@ class NetworkPlan(Frozen):
     existing_subnets: tuple[tuple[str, str], ...] = ()  # (zone, subnet id), private
 
 
+class ExtraNetworkPlan(Frozen):
+    """One further network interface of A3 and A4 nodes: a subnet, in a VPC of its own or in one with its peers."""
+
+    name: str  # "gvnic-0", "rdma-b-3": stable, names the subnet and the Kubernetes Network
+    cidr: str
+    kind: Literal["gvnic", "rdma"]
+    profile_zone: str | None = None  # rdma: the zone of the RoCE network profile, `<zone>-vpc-roce`
+    vpc: str = ""  # "gvnic-0" (one VPC each), "rdma-b" (one VPC with eight subnets)
+
+
+class GkeNetworkPlan(Frozen):
+    """A GKE site's own VPC: one subnet for nodes with ranges for pods and services, and what A3 and A4 add."""
+
+    nodes_cidr: str
+    pods_cidr: str
+    services_cidr: str
+    nat: bool
+    extra: tuple[ExtraNetworkPlan, ...] = ()
+    peering_cidr: str | None = None  # for Google's own services (Filestore, Lustre); None: no volume needs it
+
+
+class MaintenanceExclusionPlan(Frozen):
+    """A time in which GKE upgrades nothing of `scope`. `end` None: until the version's end of support."""
+
+    name: str
+    start: str
+    end: str | None
+    scope: Literal["NO_UPGRADES", "NO_MINOR_UPGRADES", "NO_MINOR_OR_NODE_UPGRADES"]
+
+
+class MaintenancePlan(Frozen):
+    """When GKE may touch a cluster: a recurring window (RFC 3339 times, RFC 5545 rule), and exclusions."""
+
+    start: str
+    end: str
+    recurrence: str
+    exclusions: tuple[MaintenanceExclusionPlan, ...] = ()
+
+
 class SystemPoolPlan(Frozen):
-    """The untainted CPU nodes of a cluster that the plan creates."""
+    """The untainted CPU nodes of a cluster that the plan creates.
+
+    On GKE counts are per zone: `nodes` (and min, max) divide by the number of `zones`; `ami_type` is the image type.
+    """
 
     name: str
     machine: str
@@ -82,7 +124,7 @@ class AddonPlan(Frozen):
 
 
 class ClusterPlan(Frozen):
-    """An EKS cluster to create, or an existing one by name (then it is only read)."""
+    """An EKS or GKE cluster to create, or an existing one by name (then it is only read)."""
 
     name: str
     version: str | None  # "1.36"; None: existing, as found
@@ -92,17 +134,20 @@ class ClusterPlan(Frozen):
     log_types: tuple[str, ...] = ()
     cloud_addons: tuple[str, ...] = ("vpc-cni", "kube-proxy", "coredns")
     deletion_protection: bool = False
-    zones: tuple[str, ...] = ()  # zones whose private subnets the control plane gets; (): all of the network
+    zones: tuple[str, ...] = ()  # eks: zones of the control plane's subnets, (): all; gke: node locations
+    location: str | None = None  # gke: the region
+    release_channel: str | None = None  # gke: RAPID, REGULAR, STABLE, EXTENDED
+    maintenance: MaintenancePlan | None = None  # gke
 
 
 class SitePlan(Frozen):
     """One cluster with its network."""
 
     name: str
-    kind: Literal["eks"]
-    account: str
-    region: str
-    network: NetworkPlan
+    kind: Literal["eks", "gke", "existing"]
+    account: str = ""  # eks
+    region: str  # existing: ""
+    network: NetworkPlan | None = None  # eks
     cluster: ClusterPlan
     system_pool: SystemPoolPlan | None
     addons: tuple[AddonPlan, ...]
@@ -111,6 +156,9 @@ class SitePlan(Frozen):
     topology_levels: tuple[str, ...]
     queue: str  # the site's ClusterQueue
     protect: bool
+    project: str | None = None  # gke
+    gke_network: GkeNetworkPlan | None = None
+    context: str | None = None  # existing: the kubeconfig's context
 
 
 class Taint(Frozen):
@@ -130,7 +178,12 @@ class NetworkInterfacePlan(Frozen):
 
 
 class PoolPlan(Frozen):
-    """Nodes of one chip and shape in exactly one zone. Counts: cards, nodes."""
+    """Nodes of one chip and shape in exactly one zone. Counts: cards, nodes (of all slices together).
+
+    On a GKE site `machine` is the machine type, and interfaces, EFA and placement group are empty; a TPU pool is
+    `slices` node pools, each with `hosts_per_slice` nodes that form one topology. On an existing
+    site nothing is created: `zone`, `machine` and `ami_type` are "", nodes are found by `node_selector`.
+    """
 
     name: str
     site: str
@@ -164,6 +217,36 @@ class PoolPlan(Frozen):
     existing_placement_group: str | None = None  # the group that a reservation was made in: used, not created
     desired_nodes: int | None = None  # None: `nodes`; 0: a capacity block, whose scheduled start raises it
     tags: dict[str, str] = {}  # cloud tags of this pool beside the fleet's (owner overrides it)
+    accelerator: str | None = None  # GKE's string: "nvidia-h100-80gb"; None for TPU, which the machine type says
+    gpu_driver: Literal["DEFAULT", "LATEST"] | None = None  # GKE GPU pools
+    topology_shape: str | None = None  # TPU: "4x4"
+    slices: int = 1  # TPU: node pools of one topology each
+    hosts_per_slice: int | None = None  # TPU
+    placement_policy: bool = False  # GKE: COMPACT, with `topology_shape` as tpu_topology for TPU slices
+    extra_networks: tuple[str, ...] = ()  # GkeNetworkPlan.extra by name, in the order of the interfaces
+    node_selector: dict[str, str] = {}  # existing: labels that the nodes already bear; else empty
+    volume_claims: tuple[str, ...] = ()  # claims of the site's volumes that jobs of this pool mount
+
+
+class VolumePlan(Frozen):
+    """A shared file system of one site: created, protected and retained, or given (csi, nfs: only claimed)."""
+
+    name: str
+    site: str
+    service: Literal["efs", "fsx-lustre", "filestore", "gke-lustre", "csi", "nfs"]
+    zone: str | None  # of a zonal service; None: regional, or given
+    size_gib: int  # as sold
+    asked_gib: int
+    tier: str | None = None  # filestore: "ZONAL"; fsx-lustre: "PERSISTENT_2"
+    throughput: int | None = None  # MB/s per TiB, where the service sells it (fsx-lustre, gke-lustre)
+    mount: str
+    access: Literal["ReadWriteMany"] = "ReadWriteMany"
+    protect: bool
+    retain: bool
+    claim: str  # the PersistentVolumeClaim in the site's jobs namespace
+    nfs_server: str | None = None
+    nfs_path: str | None = None
+    storage_class: str | None = None  # csi
 
 
 class FleetPlan(Frozen):
@@ -176,6 +259,8 @@ class FleetPlan(Frozen):
     pools: tuple[PoolPlan, ...]
     relied_on: tuple[Fact, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    volumes: tuple[VolumePlan, ...] = ()
+    warnings: tuple[Reason, ...] = ()  # to be shown in a preview: a pool that leaves its site and its volume
 
     @property
     def cards(self) -> int:
@@ -192,3 +277,7 @@ class FleetPlan(Frozen):
     def pools_of(self, site: str) -> tuple[PoolPlan, ...]:
         """The pools of one site, in the spec's order."""
         return tuple(p for p in self.pools if p.site == site)
+
+    def volumes_of(self, site: str) -> tuple[VolumePlan, ...]:
+        """The volumes of one site, in the spec's order."""
+        return tuple(v for v in self.volumes if v.site == site)

@@ -8,8 +8,10 @@ from typing import Final
 
 from accelerator_fleet.catalog.model import Catalog
 from accelerator_fleet.errors import FleetError
+from accelerator_fleet.plan.model import PoolPlan
 from accelerator_fleet.spec.model import FleetSpec
 
+CLOUD: Final = {"eks": "EKS", "gke": "GKE"}
 KEY_LENGTH: Final = 8  # hex digits of a shape key: one clash in 65,000 shapes of one pool name
 
 
@@ -23,6 +25,17 @@ def group_prefix(pool: str, shape_key: str) -> str:
     return f"{pool}-{shape_key}-"
 
 
+def flavor_name(pool: PoolPlan) -> str:
+    """The pool's ResourceFlavor. Kueue lets nothing of a flavour change that has a topology: what stands in it is part
+    of the name, so that another chip or taint is another flavour. GPUs with their own taint keep the pool's name.
+    """
+    taints = [[t.key, t.value, t.effect] for t in pool.taints]
+    plain = pool.topology and taints == [["nvidia.com/gpu", "present", "NoSchedule"]]
+    if plain or pool.capacity_mode == "existing":
+        return pool.name
+    return f"{pool.name}-{shape_key({'topology': pool.topology, 'taints': taints})}"
+
+
 def shape_key(shape: dict[str, object]) -> str:
     """Digest of what makes a pool another pool: the keys' order does not matter."""
     text = json.dumps(shape, sort_keys=True, separators=(",", ":"))
@@ -31,26 +44,49 @@ def shape_key(shape: dict[str, object]) -> str:
 
 def name_errors(spec: FleetSpec, catalog: Catalog) -> list[FleetError]:
     """Names over the clouds' limits, with how many characters fit."""
-    limits = catalog.limits.entries
     errors: list[FleetError] = []
-    most = limits["eks.cluster.name"].value
     for i, site in enumerate(spec.sites):
-        name = cluster_name(spec.fleet, spec.env, site.name)
-        if site.cluster.name is None and len(name) > most:
-            fits = most - len(name) + len(site.name)
-            text = f"the cluster's name '{name}' has {len(name)} characters and EKS takes {most}"
-            advice = f"at most {fits} here" if fits > 0 else "shorten `fleet` too"
-            errors.append(spec.error(f"sites[{i}].name", f"{text}; {advice}"))
-        if site.cluster.name is not None and len(site.cluster.name) > most:
-            text = f"'{site.cluster.name}' has {len(site.cluster.name)} characters and EKS takes {most}"
-            errors.append(spec.error(f"sites[{i}].cluster.name", text))
-    group = limits["eks.nodegroup.name"].value - limits["aws-provider.name-suffix"].value
-    fits = group - len(group_prefix("", "0" * KEY_LENGTH))
+        if site.kind in CLOUD:
+            errors += _cluster_errors(spec, i, catalog)
+    kinds = {s.name: s.kind for s in spec.sites}
     for i, pool in enumerate(spec.pools):
-        if len(pool.name) > fits:
-            text = (
-                f"'{pool.name}' has {len(pool.name)} characters; a node group's prefix takes {group} "
-                f"and the shape key {group - fits} of them"
-            )
-            errors.append(spec.error(f"pools[{i}].name", f"{text}; at most {fits}"))
+        # The strictest of the sites that it may be on.
+        for kind in sorted({kinds[s] for s in pool.site if kinds.get(s) in CLOUD}, reverse=True):
+            error = _pool_error(spec, i, kind, catalog)
+            if error:
+                errors.append(error)
+                break
     return errors
+
+
+def _cluster_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetError]:
+    site = spec.sites[index]
+    cloud = CLOUD[site.kind]
+    name = cluster_name(spec.fleet, spec.env, site.name)
+    most = catalog.limits.entries[f"{site.kind}.cluster.name"].value
+    if site.cluster.name is None and len(name) > most:
+        fits = most - len(name) + len(site.name)
+        text = f"the cluster's name '{name}' has {len(name)} characters and {cloud} takes {most}"
+        advice = f"at most {fits} here" if fits > 0 else "shorten `fleet` too"
+        return [spec.error(f"sites[{index}].name", f"{text}; {advice}")]
+    if site.cluster.name is not None and len(site.cluster.name) > most:
+        text = f"'{site.cluster.name}' has {len(site.cluster.name)} characters and {cloud} takes {most}"
+        return [spec.error(f"sites[{index}].cluster.name", text)]
+    return []
+
+
+def _pool_error(spec: FleetSpec, index: int, kind: str, catalog: Catalog) -> FleetError | None:
+    limits, pool = catalog.limits.entries, spec.pools[index]
+    if kind == "eks":
+        group = limits["eks.nodegroup.name"].value - limits["aws-provider.name-suffix"].value
+        fits = group - len(group_prefix("", "0" * KEY_LENGTH))
+        what = f"a node group's prefix takes {group} and the shape key {group - fits} of them"
+    else:
+        group = limits["gke.nodepool.name"].value
+        rest = len(f"-{limits['gke.slices'].value - 1}{group_prefix('', '0' * KEY_LENGTH)}")
+        fits = group - rest - limits["google-provider.name-suffix"].value
+        what = f"a GKE node pool's name takes {group}, and slice, shape key and suffix {group - fits} of them"
+    if len(pool.name) <= fits:
+        return None
+    text = f"'{pool.name}' has {len(pool.name)} characters; {what}; at most {fits}"
+    return spec.error(f"pools[{index}].name", text)

@@ -16,6 +16,7 @@ class Notes:
     def __init__(self) -> None:
         self._facts: dict[str, Fact] = {}
         self._reasons: list[Reason] = []
+        self._warnings: list[Reason] = []
 
     def rely(self, table: Table[E], name: str, field: str) -> Fact:
         """Notes a figure as relied on, and returns it."""
@@ -32,6 +33,10 @@ class Notes:
         """Notes why something was chosen."""
         self._reasons.append(Reason(path=path, choice=choice, why=why))
 
+    def warn(self, path: str, choice: str, what: str) -> None:
+        """Notes what people should know before they bring a change up."""
+        self._warnings.append(Reason(path=path, choice=choice, why=what))
+
     def take(self, other: Notes) -> None:
         """Adds what a trial collected, now that it is the one used."""
         self._facts = {**other._facts, **self._facts}
@@ -41,6 +46,10 @@ class Notes:
     def facts(self) -> tuple[Fact, ...]:
         """By subject, so that the order of entries in the spec does not show."""
         return tuple(self._facts[k] for k in sorted(self._facts))
+
+    @property
+    def warnings(self) -> tuple[Reason, ...]:
+        return tuple(self._warnings)
 
     @property
     def reasons(self) -> tuple[Reason, ...]:

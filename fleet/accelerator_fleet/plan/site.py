@@ -6,15 +6,18 @@ from typing import Final
 
 from accelerator_fleet.catalog.model import Catalog
 from accelerator_fleet.errors import FleetError, unknown
-from accelerator_fleet.plan.model import AddonPlan, ClusterPlan, PoolPlan, SitePlan, SystemPoolPlan
+from accelerator_fleet.plan.google import TOPOLOGY_LEVELS as GOOGLE_LEVELS
+from accelerator_fleet.plan.google import google_cluster, google_network, google_site_errors, google_system_pool
+from accelerator_fleet.plan.model import AddonPlan, ClusterPlan, PoolPlan, SitePlan, SystemPoolPlan, VolumePlan
 from accelerator_fleet.plan.names import cluster_name
 from accelerator_fleet.plan.network import plan_network
 from accelerator_fleet.plan.notes import Notes
-from accelerator_fleet.plan.zone import zones_of
+from accelerator_fleet.plan.zone import with_family, zones_of
 from accelerator_fleet.spec.model import AddonState, FleetSpec, SiteSpec, SystemSpec
 
 QUEUE: Final = "fleet"  # the site's ClusterQueue, and its Topology
 JOBS_NAMESPACE: Final = "jobs"
+SYSTEM_MACHINE: Final = "m6i.large"  # of EKS sites, where the spec says none
 EFA: Final = "vpc.amazonaws.com/efa"
 # Labels that AWS's cloud controller sets on nodes once they exist, outermost first; the host's own comes last.
 # https://github.com/kubernetes/cloud-provider-aws (topology.k8s.aws/network-node-layer-1..3)
@@ -29,21 +32,27 @@ TOPOLOGY_LEVELS: Final = (
 def site_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetError]:
     """What the catalogue knows to be wrong with a site: region, zones, system machine, add-ons."""
     site, path = spec.sites[index], f"sites[{index}]"
+    if site.kind != "eks":
+        errors = google_site_errors(spec, index, catalog) if site.kind == "gke" else []
+        return errors + _addon_errors(spec, index, catalog)
     regions = catalog.zones.entries
     if site.region not in regions:
         return [spec.error(f"{path}.region", unknown("region", site.region, regions))]
-    errors: list[FleetError] = []
+    errors = []
     least = catalog.limits.entries["eks.min-zones"].value
     if site.vpc is not None and site.cluster.name is None and len(site.vpc.subnets) < least:
         text = f"a new EKS cluster needs subnets in {least} zones; give one more"
         errors.append(spec.error(f"{path}.vpc.subnets", text))
-    known = catalog.addons.entries
-    errors += [
-        spec.error(f"{path}.addons.{name}", unknown("add-on", name, known)) for name in site.addons if name not in known
-    ]
+    errors += _addon_errors(spec, index, catalog)
     if site.cluster.name is None:
         errors += _system_errors(spec, index, catalog)
     return errors
+
+
+def _addon_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetError]:
+    known = catalog.addons.entries
+    path = f"sites[{index}].addons"
+    return [spec.error(f"{path}.{n}", unknown("add-on", n, known)) for n in spec.sites[index].addons if n not in known]
 
 
 def _system_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetError]:
@@ -51,28 +60,40 @@ def _system_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetE
     system = site.system or spec.defaults.system
     path = f"sites[{index}].system" if site.system else "defaults.system"
     known = catalog.system.entries
-    if system.machine not in known:
-        return [spec.error(f"{path}.machine", unknown("system machine", system.machine, known))]
-    family, _, size = system.machine.partition(".")
-    if len(_zones_with(catalog, site.region, family)) < catalog.limits.entries["eks.min-zones"].value:
+    machine = _system_machine(system)
+    if machine not in known:
+        return [spec.error(f"{path}.machine", unknown("system machine", machine, known))]
+    family, _, size = machine.partition(".")
+    if len(with_family(catalog, site.region, family)) < catalog.limits.entries["eks.min-zones"].value:
         families = sorted({m.family for m in known.values()})
-        near = "".join(f"; nearest: {f}.{size}" for f in families if _zones_with(catalog, site.region, f))
-        return [spec.error(f"{path}.machine", f"{site.region} has no {system.machine}{near}")]
+        near = "".join(f"; nearest: {f}.{size}" for f in families if with_family(catalog, site.region, f))
+        return [spec.error(f"{path}.machine", f"{site.region} has no {machine}{near}")]
     low, high = system.min or system.nodes, system.max or system.nodes
     if not low <= system.nodes <= high:
         return [spec.error(f"{path}.nodes", f"{system.nodes} lies outside min {low} … max {high}")]
     return []
 
 
-def _zones_with(catalog: Catalog, region: str, family: str) -> tuple[str, ...]:
-    zones = catalog.zones.entries[region].zones
-    return tuple(f"{region}{letter}" for letter in sorted(zones) if family in zones[letter].general_purpose)
+def _system_machine(system: SystemSpec) -> str:
+    return system.machine or SYSTEM_MACHINE
 
 
 def plan_site(
-    spec: FleetSpec, site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog, notes: Notes, *, protect: bool
+    spec: FleetSpec,
+    index: int,
+    pools: tuple[PoolPlan, ...],
+    volumes: tuple[VolumePlan, ...],
+    catalog: Catalog,
+    notes: Notes,
+    *,
+    protect: bool,
 ) -> SitePlan:
-    """One site; `pools` are the ones planned on it, which decide the device plugins."""
+    """One site; `pools` and `volumes` are the ones planned on it: they decide plugins and further networks."""
+    site = spec.sites[index]
+    if site.kind == "gke":
+        return _google_site(spec, index, pools, volumes, catalog, notes, protect=protect)
+    if site.kind == "existing":
+        return _existing_site(site, pools, catalog, protect=protect)
     zones = zones_of(catalog, site.region)
     notes.rely(catalog.limits, "eks.min-zones", "value")
     existing = site.cluster.name is not None
@@ -92,6 +113,53 @@ def plan_site(
         topology_levels=TOPOLOGY_LEVELS if catalog.zones.entries[site.region].instance_topology else (),
         queue=QUEUE,
         protect=protect,
+    )
+
+
+def _google_site(
+    spec: FleetSpec,
+    index: int,
+    pools: tuple[PoolPlan, ...],
+    volumes: tuple[VolumePlan, ...],
+    catalog: Catalog,
+    notes: Notes,
+    *,
+    protect: bool,
+) -> SitePlan:
+    site = spec.sites[index]
+    return SitePlan(
+        name=site.name,
+        kind="gke",
+        project=site.project,
+        region=site.region,
+        gke_network=google_network(site, pools, volumes),
+        cluster=google_cluster(spec, site, catalog, protect=protect),
+        system_pool=google_system_pool(spec, index, catalog, notes),
+        addons=_addons(site, pools, catalog),
+        jobs_namespace=JOBS_NAMESPACE,
+        topology_name=QUEUE,
+        topology_levels=GOOGLE_LEVELS,
+        queue=QUEUE,
+        protect=protect,
+    )
+
+
+def _existing_site(site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog, *, protect: bool) -> SitePlan:
+    assert site.kubeconfig is not None
+    context = site.kubeconfig.context
+    return SitePlan(
+        name=site.name,
+        kind="existing",
+        region="",
+        cluster=ClusterPlan(name=context, version=None, existing=True, cloud_addons=()),
+        system_pool=None,
+        addons=_addons(site, pools, catalog),
+        jobs_namespace=JOBS_NAMESPACE,
+        topology_name=None,
+        topology_levels=(),
+        queue=QUEUE,
+        protect=protect,
+        context=context,
     )
 
 
@@ -122,10 +190,11 @@ def _cluster(spec: FleetSpec, site: SiteSpec, zones: tuple[str, ...], *, protect
 
 def _system_pool(spec: FleetSpec, site: SiteSpec, reached: tuple[str, ...], catalog: Catalog) -> SystemPoolPlan:
     system: SystemSpec = site.system or spec.defaults.system
-    offered = _zones_with(catalog, site.region, system.machine.partition(".")[0])
+    machine = _system_machine(system)
+    offered = with_family(catalog, site.region, machine.partition(".")[0])
     return SystemPoolPlan(
         name="system",
-        machine=system.machine,
+        machine=machine,
         nodes=system.nodes,
         min_nodes=system.min or system.nodes,
         max_nodes=system.max or system.nodes,
@@ -137,13 +206,18 @@ def _system_pool(spec: FleetSpec, site: SiteSpec, reached: tuple[str, ...], cata
 
 
 def _addons(site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog) -> tuple[AddonPlan, ...]:
-    """Kueue everywhere, device plugins where a pool needs one; `present` in an existing cluster, unless said."""
+    """Kueue everywhere, device plugins where a pool needs one; `present` in an existing cluster, unless said.
+
+    GKE brings its own device plugins, and existing clusters have theirs: only what the spec says is added there.
+    """
     resources = {p.resource for p in pools} | {EFA for p in pools if p.efa_interfaces}
-    usual: AddonState = "present" if site.cluster.name is not None else "managed"
+    there = site.kind == "existing" or site.cluster.name is not None
+    usual: AddonState = "present" if there else "managed"
     out: list[AddonPlan] = []
     for name, entry in catalog.addons.entries.items():
         said = site.addons.get(name)
-        if said is None and entry.for_resource is not None and entry.for_resource not in resources:
+        wanted = entry.for_resource is None or (site.kind == "eks" and entry.for_resource in resources)
+        if said is None and not wanted:
             continue
         version = (said.version if said else None) or entry.version
         image = entry.image.rpartition(":")[0] + f":{version}" if entry.image else None

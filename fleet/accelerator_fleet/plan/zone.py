@@ -2,38 +2,68 @@
 
 from __future__ import annotations
 
-from accelerator_fleet.catalog.model import Catalog
+from collections.abc import Mapping
+from typing import Final
+
+from accelerator_fleet.catalog.model import AnyRegion, Catalog
 from accelerator_fleet.errors import unknown
+from accelerator_fleet.plan.machine import CLOUD_OF
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.spec.model import FleetSpec, SiteSpec
 
-
-def zones_of(catalog: Catalog, region: str) -> tuple[str, ...]:
-    """All zones of a region: us-east-2a, …"""
-    return tuple(f"{region}{letter}" for letter in sorted(catalog.zones.entries[region].zones))
+# cloud -> what stands between a region and its zone's letter
+SEPARATOR: Final = {"aws": "", "gcp": "-"}
 
 
-def offering(catalog: Catalog, region: str, machine: str) -> tuple[str, ...]:
-    """Zones of a region that offer a machine, as AWS lists them."""
-    zones = catalog.zones.entries[region].zones
-    return tuple(f"{region}{letter}" for letter in sorted(zones) if machine in zones[letter].machines)
+def regions_of(catalog: Catalog, cloud: str = "aws") -> Mapping[str, AnyRegion]:
+    """All catalogued regions of a cloud."""
+    return catalog.zones.entries if cloud == "aws" else catalog.gke_zones.entries
+
+
+def zones_of(catalog: Catalog, region: str, cloud: str = "aws") -> tuple[str, ...]:
+    """All catalogued zones of a region: us-east-2a, us-central1-a, …"""
+    return tuple(f"{region}{SEPARATOR[cloud]}{letter}" for letter in sorted(regions_of(catalog, cloud)[region].zones))
+
+
+def offering(catalog: Catalog, region: str, machine: str, cloud: str = "aws") -> tuple[str, ...]:
+    """Zones of a region that offer a machine, as the cloud lists them."""
+    zones = regions_of(catalog, cloud)[region].zones
+    return tuple(f"{region}{SEPARATOR[cloud]}{letter}" for letter in sorted(zones) if machine in zones[letter].machines)
+
+
+def with_family(catalog: Catalog, region: str, family: str, cloud: str = "aws") -> tuple[str, ...]:
+    """Zones of a region that have a general-purpose family."""
+    zones = regions_of(catalog, cloud)[region].zones
+    return tuple(
+        f"{region}{SEPARATOR[cloud]}{letter}" for letter in sorted(zones) if family in zones[letter].general_purpose
+    )
 
 
 def choose_zone(
-    spec: FleetSpec, index: int, site_index: int, site: SiteSpec, machine: str, catalog: Catalog, notes: Notes
+    spec: FleetSpec,
+    index: int,
+    site_index: int,
+    site: SiteSpec,
+    machine: str,
+    catalog: Catalog,
+    notes: Notes,
+    kept: str | None = None,
 ) -> str:
-    """The zone of `pools[index]` on this site. Raises FleetError with the zones or regions that would do."""
+    """The zone of `pools[index]` on this site: the spec's, else the one it is in (`kept`), else the first.
+
+    Raises FleetError with the zones or regions that would do.
+    """
     pool = spec.pools[index]
     path = f"pools[{index}].zone"
-    region = site.region
-    offered = offering(catalog, region, machine)
+    region, cloud = site.region, CLOUD_OF[site.kind]
+    offered = offering(catalog, region, machine, cloud)
     reached = _reached(spec, site_index, site, catalog)
     if pool.zone is not None:
-        known = zones_of(catalog, region)
+        known = zones_of(catalog, region, cloud)
         if pool.zone not in known:
             raise spec.error(path, unknown(f"zone of {region}", pool.zone, known))
         if pool.zone not in offered:
-            raise spec.error(path, f"{pool.zone} has no {machine}; {_elsewhere(catalog, region, machine)}")
+            raise spec.error(path, f"{pool.zone} has no {machine}; {_elsewhere(catalog, region, machine, cloud)}")
         if pool.zone not in reached:
             text = f"the VPC of {site.name} has no subnet in {pool.zone}; it has them in: "
             raise spec.error(path, text + ", ".join(reached))
@@ -41,11 +71,16 @@ def choose_zone(
         notes.because(path, pool.zone, why)
         return pool.zone
     if not offered:
-        raise spec.error(f"pools[{index}].site", f"{region} has no {machine}; {_elsewhere(catalog, region, machine)}")
+        raise spec.error(
+            f"pools[{index}].site", f"{region} has no {machine}; {_elsewhere(catalog, region, machine, cloud)}"
+        )
     usable = [z for z in offered if z in reached]
     if not usable:
         text = f"the VPC of {site.name} has no subnet in a zone with {machine}; give one of: {', '.join(offered)}"
         raise spec.error(f"sites[{site_index}].vpc.subnets", text)
+    if kept in usable:
+        notes.because(path, str(kept), "the pool is there already; `zone:` moves it")
+        return str(kept)
     why = f"first of the zones of {region} that offer {machine} ({', '.join(offered)}); `zone:` fixes another"
     notes.because(path, usable[0], why)
     return usable[0]
@@ -54,7 +89,7 @@ def choose_zone(
 def _reached(spec: FleetSpec, site_index: int, site: SiteSpec, catalog: Catalog) -> tuple[str, ...]:
     """Zones in which the site has a subnet."""
     if site.vpc is None:
-        return zones_of(catalog, site.region)
+        return zones_of(catalog, site.region, CLOUD_OF[site.kind])
     known = zones_of(catalog, site.region)
     for zone in site.vpc.subnets:
         if zone not in known:
@@ -63,9 +98,9 @@ def _reached(spec: FleetSpec, site_index: int, site: SiteSpec, catalog: Catalog)
     return tuple(sorted(site.vpc.subnets))
 
 
-def _elsewhere(catalog: Catalog, region: str, machine: str) -> str:
-    here = offering(catalog, region, machine)
+def _elsewhere(catalog: Catalog, region: str, machine: str, cloud: str) -> str:
+    here = offering(catalog, region, machine, cloud)
     if here:
         return f"zones that have it: {', '.join(here)}"
-    regions = [r for r in sorted(catalog.zones.entries) if offering(catalog, r, machine)]
+    regions = [r for r in sorted(regions_of(catalog, cloud)) if offering(catalog, r, machine, cloud)]
     return f"regions that have it: {', '.join(regions)}" if regions else "no region of the catalogue has it"

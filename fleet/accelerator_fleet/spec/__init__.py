@@ -10,12 +10,12 @@ from pydantic import ValidationError
 from accelerator_fleet.errors import raise_all
 from accelerator_fleet.spec.check import check
 from accelerator_fleet.spec.extend import resolve
-from accelerator_fleet.spec.model import FleetSpec, Origin, PoolSpec, SiteSpec
+from accelerator_fleet.spec.model import FleetSpec, Origin, PoolSpec, SiteSpec, VolumeSpec
 from accelerator_fleet.spec.problems import translate
 from accelerator_fleet.spec.read import Tree
 from accelerator_fleet.spec.secret import refuse_secrets
 
-__all__ = ["FleetSpec", "PoolSpec", "SiteSpec", "load", "parse"]
+__all__ = ["FleetSpec", "PoolSpec", "SiteSpec", "VolumeSpec", "load", "parse"]
 
 
 def load(path: Path) -> FleetSpec:

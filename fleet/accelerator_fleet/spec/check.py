@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from accelerator_fleet.errors import FleetError, nearest, raise_all, unknown
+from accelerator_fleet.spec.kinds import pool_fields, queues, site_fields, volumes
 from accelerator_fleet.spec.model import MANDATORY_TAGS, FleetSpec, SiteSpec
 
 Block = ipaddress.IPv4Network
 NAME: Final = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
-LARGEST, SMALLEST = 16, 20  # prefix lengths of a site's block
+# Largest and smallest prefix of a site's block.
+PREFIXES: Final = {"eks": (16, 20), "gke": (12, 18)}
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
 LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
 LABEL_KEY: Final = re.compile(r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
@@ -31,6 +33,8 @@ def _names(spec: FleetSpec) -> Iterator[FleetError]:
     named = [("fleet", spec.fleet)]
     named += [(f"sites[{i}].name", s.name) for i, s in enumerate(spec.sites)]
     named += [(f"pools[{i}].name", p.name) for i, p in enumerate(spec.pools)]
+    named += [(f"pools[{i}].queue", p.queue) for i, p in enumerate(spec.pools) if p.queue is not None]
+    named += [(f"volumes[{i}].name", v.name) for i, v in enumerate(spec.volumes)]
     for path, name in named:
         if not NAME.fullmatch(name):
             fixed = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-0123456789")
@@ -40,7 +44,12 @@ def _names(spec: FleetSpec) -> Iterator[FleetError]:
 
 
 def _unique(spec: FleetSpec) -> Iterator[FleetError]:
-    for kind, items in (("sites", [s.name for s in spec.sites]), ("pools", [p.name for p in spec.pools])):
+    named = {
+        "sites": [s.name for s in spec.sites],
+        "pools": [p.name for p in spec.pools],
+        "volumes": [v.name for v in spec.volumes],
+    }
+    for kind, items in named.items():
         for i, name in enumerate(items):
             if name in items[:i]:
                 text = f"'{name}' is already the name of {kind}[{items.index(name)}]; every {kind[:-1]} has its own"
@@ -65,7 +74,9 @@ def _sites(spec: FleetSpec) -> Iterator[FleetError]:
         yield spec.error("sites", "there is no site; a fleet has one or more, each a cluster with its network")
     for i, site in enumerate(spec.sites):
         path = f"sites[{i}]"
-        if not re.fullmatch(r"[0-9]{12}", site.account):
+        if site.kind != "eks":
+            continue
+        if site.account and not re.fullmatch(r"[0-9]{12}", site.account):
             text = f"'{site.account}' is no AWS account: 12 digits, quoted"
             yield spec.error(f"{path}.account", text)
         yield from _network_source(spec, path, site)
@@ -78,7 +89,7 @@ def _versions(spec: FleetSpec) -> Iterator[FleetError]:
         if not re.fullmatch(r"1\.[0-9]{2}", version):
             minor = re.match(r"v?(1\.[0-9]{2})", version)
             hint = f"; nearest: {minor.group(1)}" if minor else ""
-            yield spec.error(path, f"'{version}' is no Kubernetes version of EKS, like 1.36{hint}")
+            yield spec.error(path, f"'{version}' is no Kubernetes version of EKS or GKE, like 1.36{hint}")
 
 
 def _access(spec: FleetSpec) -> Iterator[FleetError]:
@@ -129,17 +140,19 @@ def _network_source(spec: FleetSpec, path: str, site: SiteSpec) -> Iterator[Flee
 def _blocks(spec: FleetSpec) -> Iterator[FleetError]:
     taken: list[tuple[int, Block]] = []
     for i, site in enumerate(spec.sites):
-        if site.cidr is None:
+        if site.cidr is None or site.kind not in PREFIXES:
             continue
         path = f"sites[{i}].cidr"
+        largest, smallest = PREFIXES[site.kind]
         try:
             block = ipaddress.IPv4Network(site.cidr, strict=False)
         except ValueError:
             yield spec.error(path, f"'{site.cidr}' is no IPv4 block; like 10.16.0.0/16")
             continue
-        if not LARGEST <= block.prefixlen <= SMALLEST:
-            text = f"/{block.prefixlen} does not fit: a site takes /{LARGEST} to /{SMALLEST}"
-            near = min(max(block.prefixlen, LARGEST), SMALLEST)
+        if not largest <= block.prefixlen <= smallest:
+            whose = "a site" if site.kind == "eks" else f"a {site.kind} site"
+            text = f"/{block.prefixlen} does not fit: {whose} takes /{largest} to /{smallest}"
+            near = min(max(block.prefixlen, largest), smallest)
             yield spec.error(path, f"{text}; nearest: {_resized(block, near)}")
             continue
         if str(block) != site.cidr:
@@ -193,6 +206,8 @@ def _pool_counts(spec: FleetSpec) -> Iterator[FleetError]:
                 text = "the count of a `scaling: fixed` pool is `cards` alone; say `scaling: auto`, or leave this out"
                 yield spec.error(f"pools[{i}].{field}", text)
         if scaling == "auto":
+            if pool.cards is None:
+                continue  # a TPU slice, whose count the topology says
             low, high = pool.min_cards or 0, pool.max_cards or pool.cards
             if not low <= pool.cards <= high:
                 text = f"{pool.cards} lies outside min_cards {low} … max_cards {high}"
@@ -224,9 +239,11 @@ def _allowances(spec: FleetSpec) -> Iterator[FleetError]:
             yield spec.error(f"allow.{name}", unknown("pool", name, names))
 
 
-def _volumes(spec: FleetSpec) -> Iterator[FleetError]:
-    if spec.volumes:
-        yield spec.error("volumes", "volumes are not yet available in this version; leave them out")
+def _volume_sites(spec: FleetSpec) -> Iterator[FleetError]:
+    known = [s.name for s in spec.sites]
+    for i, volume in enumerate(spec.volumes):
+        if known and volume.site not in known:
+            yield spec.error(f"volumes[{i}].site", unknown("site", volume.site, known))
 
 
 RULES: Final[tuple[Callable[[FleetSpec], Iterator[FleetError]], ...]] = (
@@ -242,5 +259,9 @@ RULES: Final[tuple[Callable[[FleetSpec], Iterator[FleetError]], ...]] = (
     _pool_counts,
     _pool_labels,
     _allowances,
-    _volumes,
+    _volume_sites,
+    site_fields,
+    pool_fields,
+    queues,
+    volumes,
 )

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from accelerator_fleet.errors import FleetError, unknown
 
-SITE_KINDS: Final = ("eks",)
-LATER_SITE_KINDS: Final = ("gke", "existing", "racks")
+SITE_KINDS: Final = ("eks", "gke", "existing")
+LATER_SITE_KINDS: Final = ("racks",)
+LATER_MODES: Final = ("flex-start", "queued")
 MANDATORY_TAGS: Final = ("owner", "cost-center")
 
-CapacityMode = Literal["on-demand", "spot", "reserved", "capacity-block"]
+Mode = Literal["on-demand", "spot", "reserved", "capacity-block"]
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 AddonState = Literal["managed", "present", "absent"]
 
@@ -28,6 +29,13 @@ def _kind(value: str) -> str:
         raise PydanticCustomError("fleet", "{text}", {"text": text})
     text = unknown("site kind", value, (*SITE_KINDS, *LATER_SITE_KINDS))
     raise PydanticCustomError("fleet", "{text}", {"text": text})
+
+
+def _mode(value: object) -> object:
+    if value in LATER_MODES:
+        text = f"'{value}' is not yet available in this version; available: {', '.join(get_args(Mode))}"
+        raise PydanticCustomError("fleet", "{text}", {"text": text})
+    return value
 
 
 def _whole(value: object) -> object:
@@ -43,6 +51,7 @@ def _names(value: object) -> object:
 
 Count = Annotated[int, BeforeValidator(_whole)]
 SiteKind = Annotated[str, AfterValidator(_kind), WithJsonSchema({"type": "string", "enum": [*SITE_KINDS]})]
+CapacityMode = Annotated[Mode, BeforeValidator(_mode)]
 SiteNames = Annotated[
     tuple[str, ...],
     BeforeValidator(_names),
@@ -59,7 +68,9 @@ class Model(BaseModel):
 class SystemSpec(Model):
     """The CPU nodes for system pods of a cluster that the plan creates."""
 
-    machine: str = Field(default="m6i.large", description="EC2 instance type, general purpose (m6i.*, m7i.*)")
+    machine: str | None = Field(
+        default=None, description="general-purpose machine of the cloud; default: m6i.large, e2-standard-4"
+    )
     nodes: Count = Field(default=2, ge=1, description="nodes to start with")
     min: Count | None = Field(default=None, ge=1, description="fewest nodes; default: `nodes`")
     max: Count | None = Field(default=None, ge=1, description="most nodes; default: `nodes`")
@@ -100,6 +111,34 @@ class NetworkSpec(Model):
     nat: Literal["single", "per-zone"] = Field(default="single", description="one NAT gateway, or one in every zone")
 
 
+class ExclusionSpec(Model):
+    """A time without upgrades of a GKE cluster."""
+
+    name: str = Field(description="short name")
+    start: str = Field(description='RFC 3339, quoted: "2026-12-01T00:00:00Z"')
+    end: str | None = Field(default=None, description="default: until the version's end of support")
+    scope: Literal["NO_UPGRADES", "NO_MINOR_UPGRADES", "NO_MINOR_OR_NODE_UPGRADES"] = Field(
+        default="NO_MINOR_OR_NODE_UPGRADES", description="what does not happen"
+    )
+
+
+class MaintenanceSpec(Model):
+    """When GKE may touch a cluster."""
+
+    start: str = Field(default="2026-01-03T00:00:00Z", description="first start of the window, RFC 3339, quoted")
+    end: str = Field(default="2026-01-03T12:00:00Z", description="its end: the length of every window")
+    recurrence: str = Field(default="FREQ=WEEKLY;BYDAY=SA,SU", description="RFC 5545 rule")
+    exclusions: tuple[ExclusionSpec, ...] | None = Field(
+        default=None, description="default: no upgrade of nodes or minor versions until end of support"
+    )
+
+
+class KubeconfigSpec(Model):
+    """Where an existing cluster is reached."""
+
+    context: str = Field(min_length=1, description="context of the kubeconfig (KUBECONFIG, ~/.kube/config)")
+
+
 class ClusterSpec(Model):
     """The site's cluster: settings of one to create, or the name of an existing one."""
 
@@ -107,29 +146,37 @@ class ClusterSpec(Model):
     public: bool | None = Field(default=None, description="API endpoint reachable from outside the VPC; default: true")
     public_cidrs: tuple[str, ...] | None = Field(default=None, description="who may reach it; default: everyone")
     logs: tuple[LogType, ...] = Field(default=(), description="control-plane logs: api, audit, authenticator, …")
+    channel: Literal["RAPID", "REGULAR", "STABLE", "EXTENDED"] = Field(
+        default="REGULAR", description="release channel (gke)"
+    )
 
 
 class SiteSpec(Model):
     """One cluster with its network."""
 
     name: str = Field(description="short name; part of cloud names")
-    kind: SiteKind = Field(description="eks")
-    account: str = Field(description='AWS account, 12 digits, quoted: "000000000000"')
-    region: str = Field(description="AWS region: us-east-2")
-    cidr: str | None = Field(default=None, description="the VPC's own block, /16 to /20: 10.16.0.0/16")
+    kind: SiteKind = Field(description="eks, gke, existing")
+    account: str = Field(default="", description='AWS account, 12 digits, quoted: "000000000000" (eks)')
+    project: str | None = Field(default=None, description="Google Cloud project (gke)")
+    kubeconfig: KubeconfigSpec | None = Field(default=None, description="how the cluster is reached (existing)")
+    region: str = Field(default="", description="region of the cloud: us-east-2, us-central1 (eks, gke)")
+    cidr: str | None = Field(default=None, description="the VPC's own block: /16 to /20 (eks), /12 to /18 (gke)")
     vpc: VpcSpec | None = Field(default=None, description="an existing network instead of `cidr`")
     network: NetworkSpec = Field(default_factory=NetworkSpec, description="settings of the created network")
     cluster: ClusterSpec = Field(default_factory=ClusterSpec, description="settings, or an existing cluster")
     kubernetes: str | None = Field(default=None, description="overrides defaults.kubernetes")
     system: SystemSpec | None = Field(default=None, description="overrides defaults.system as a whole")
     addons: dict[str, AddonSpec] = Field(default_factory=dict, description="add-on -> state and version")
+    maintenance: MaintenanceSpec | None = Field(default=None, description="when the cluster may be touched (gke)")
 
 
 class CapacitySpec(Model):
     """How the nodes are got."""
 
     mode: CapacityMode = Field(default="on-demand", description="on-demand, spot, reserved, capacity-block")
-    reservation: str | None = Field(default=None, description="cr-…: the capacity reservation, or the capacity block's")
+    reservation: str | None = Field(
+        default=None, description="cr-…: the capacity reservation, or the capacity block's; on Google its name"
+    )
     placement_group: str | None = Field(
         default=None, description="the placement group that the reservation was made in"
     )
@@ -151,10 +198,13 @@ class PoolSpec(Model):
     zone: str | None = Field(
         default=None, description="us-east-2a; default: the plan chooses; needed with a reservation"
     )
-    chip: str = Field(description="h100, a100, trn1n, …: `fleet catalog chips`")
+    chip: str = Field(description="h100, a100, trn1n, tpu-v5e, …: `fleet catalog chips`")
+    topology: str | None = Field(default=None, description="TPU slice: 4x4, 2x2x4; default: from `cards`")
     variant: str | None = Field(default=None, description="narrows the chip: 80gb")
     machine: str | None = Field(default=None, description="narrows the machine: p5e.48xlarge")
-    cards: Count = Field(ge=1, description="cards of the whole pool, whole nodes")
+    cards: Count | None = Field(
+        default=None, ge=1, description="cards of the whole pool, whole nodes; of a TPU: chips, whole slices"
+    )
     cards_per_node: Count | None = Field(default=None, ge=1, description="only where the catalogue is not sure of it")
     runtime: str | None = Field(default=None, description="pytorch, …; default: defaults.runtime")
     capacity: CapacitySpec = Field(default_factory=CapacitySpec, description="how the nodes are got")
@@ -170,6 +220,34 @@ class PoolSpec(Model):
     taints: tuple[TaintSpec, ...] = Field(default=(), description="taints beside the accelerator's own")
     disk: Count | None = Field(default=None, ge=50, description="root disk, GiB; default: defaults.disk")
     owner: str | None = Field(default=None, description="overrides tags.owner for this pool")
+    node_selector: dict[str, str] = Field(
+        default_factory=dict,
+        description="existing: labels that the pool's nodes bear; default: all nodes with the chip's resource",
+    )
+    queue: str | None = Field(default=None, description="LocalQueue that jobs name; default: the pool's name")
+
+
+class NfsSpec(Model):
+    """A given NFS export."""
+
+    server: str = Field(min_length=1, description="address or name")
+    path: str = Field(pattern=r"^/.*$", description="/export")
+
+
+class VolumeSpec(Model):
+    """A shared file system of one site."""
+
+    name: str = Field(description="the volume's and its claim's name")
+    site: str = Field(description="a site's name")
+    size: str = Field(description="least size: 10TiB, 1200GiB")
+    mount: str = Field(default="/data/cloud_storage", pattern=r"^/.*$", description="where jobs see it")
+    service: Literal["efs", "fsx-lustre", "filestore", "gke-lustre", "csi", "nfs"] | None = Field(
+        default=None, description="efs, fsx-lustre (eks); filestore, gke-lustre (gke); csi, nfs (existing)"
+    )
+    tier: str | None = Field(default=None, description="of the service: ZONAL, PERSISTENT_2/250, …")
+    zone: str | None = Field(default=None, description="of a zonal service; default: its pools'")
+    nfs: NfsSpec | None = Field(default=None, description="existing: a given export")
+    storage_class: str | None = Field(default=None, description="existing: a given StorageClass")
 
 
 @dataclass(frozen=True)
@@ -189,7 +267,7 @@ class FleetSpec(Model):
     defaults: Defaults = Field(default_factory=Defaults, description="what sites and pools take by default")
     sites: tuple[SiteSpec, ...] = Field(default=(), description="clusters with their networks")
     pools: tuple[PoolSpec, ...] = Field(default=(), description="accelerator nodes")
-    volumes: tuple[dict[str, object], ...] = Field(default=(), description="not yet available in this version")
+    volumes: tuple[VolumeSpec, ...] = Field(default=(), description="shared file systems")
     allow: dict[str, dict[str, str]] = Field(
         default_factory=dict, description="pool -> change class -> digest printed by the review"
     )

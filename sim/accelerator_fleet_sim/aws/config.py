@@ -113,6 +113,9 @@ class AwsCloud:
         kept = {k: v for k, v in merged.items() if k not in exact and not k.startswith(prefixes or "\0")}
         return Secret(kept) if has_secret(tags) else kept
 
+    def customize(self, config: Config) -> None:
+        """Nothing: tags come in with Check, the rest is data."""
+
     def functions(self) -> set[str]:
         """Functions that are simulated."""
         return TOKENS

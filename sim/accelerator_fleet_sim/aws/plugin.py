@@ -1,64 +1,19 @@
-"""`pulumi-resource-aws` of the embedded datacentre: prints its port and serves until its engine is gone."""
+"""`pulumi-resource-aws` of the embedded datacentre."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
-import threading
-import time
-from concurrent import futures
 from pathlib import Path
-from typing import Any
 
-import grpc
-
-from .. import processes
-from ..client import Client
+from ..core.plugin import run
 from ..core.rules import Rules
-from ..core.servicer import Servicer, pb_grpc
-from ..paths import sim_folder
 from .config import AwsCloud
 
 DATA = Path(__file__).parent / "data"
-MAX_MESSAGE = 400 * 1024 * 1024  # as Pulumi's own providers allow
-
-
-def serve(folder: Path) -> tuple[Any, int]:
-    """A started server and its port on loopback."""
-    cloud = AwsCloud(Rules.load(DATA / "rules.json"))
-    options = [("grpc.max_receive_message_length", MAX_MESSAGE), ("grpc.max_send_message_length", MAX_MESSAGE)]
-    server = grpc.server(futures.ThreadPoolExecutor(max_workers=64), options=options)
-    pb_grpc.add_ResourceProviderServicer_to_server(Servicer(cloud, Client(folder)), server)
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    return server, port
-
-
-def _end_with(parent: int) -> None:
-    """End when the engine that started this plugin is gone; the daemon finishes what it was asked."""
-    while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(0)
 
 
 def main() -> None:
     """Entry point of the plugin executable."""
-    folder = sim_folder()
-    note = None
-    with contextlib.suppress(OSError):
-        note = processes.record(folder / "pids", "plugin-aws", os.getpid())
-    server, port = serve(folder)
-    print(port, flush=True)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    try:
-        server.wait_for_termination()
-    except KeyboardInterrupt:
-        server.stop(0)
-    finally:
-        if note is not None:
-            note.unlink(missing_ok=True)
-    sys.exit(0)
+    run(AwsCloud(Rules.load(DATA / "rules.json")))
 
 
 if __name__ == "__main__":

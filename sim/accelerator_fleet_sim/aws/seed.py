@@ -97,7 +97,8 @@ def existing_cluster(control: ControlPlane, world: World) -> dict[str, Any]:
                                     "maxSize": group["nodes"]}, "tagsAll": {}}  # fmt: skip
         control.create({"type": NODE_GROUP, "inputs": inputs, "account": account, "region": region})
     _owned_when_active(world, NODE_GROUP, account, region, identity)
-    return {"name": cluster.id, "endpoint": cluster.outputs["endpoint"], "vpc": there["vpc"]["id"]}
+    return {"name": cluster.id, "endpoint": cluster.outputs["endpoint"], "vpc": there["vpc"]["id"],
+            "where": f"in {there['vpc']['id']}"}  # fmt: skip
 
 
 def subnets_of(there: dict[str, Any]) -> list[str]:

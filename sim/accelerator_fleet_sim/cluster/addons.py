@@ -16,6 +16,7 @@ _PATHS = {
     "Service": "/api/v1/namespaces/{namespace}/services/{name}",
     "DaemonSet": "/apis/apps/v1/namespaces/{namespace}/daemonsets/{name}",
     "Deployment": "/apis/apps/v1/namespaces/{namespace}/deployments/{name}",
+    "StorageClass": "/apis/storage.k8s.io/v1/storageclasses/{name}",
     "PodDisruptionBudget": "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets/{name}",
 }
 
@@ -41,7 +42,7 @@ def _path(item: Json) -> str:
 def apply(client: KubeClient, addon: str, version: str, region: str) -> None:
     for item in objects(addon, version, region):
         try:
-            client.apply(_path(item), item, manager="eks")
+            client.apply(_path(item), item, manager="eks" if not addon.startswith(("gke-", "amd-")) else addon)
         except ApiError as error:
             raise ClusterError(f"add-on {addon}: {item['kind']} {item['metadata']['name']}: {error}") from error
 

@@ -31,7 +31,7 @@ def real_programs() -> dict[str, str]:
 
 @functools.cache
 def device_plugins() -> dict[str, tuple[str, ...]]:
-    """Last part of a repository -> resources that its pod brings to a node."""
+    """Last part of a repository, or the last two -> resources that its pod brings to a node."""
     return {str(k): tuple(v) for k, v in _data("device-plugins.yaml").items()}
 
 
@@ -48,5 +48,7 @@ def plugin_resources(pod: Json) -> set[str]:
     """Device resources that a pod brings to its node."""
     found: set[str] = set()
     for container in pod["spec"].get("containers", []):
-        found.update(device_plugins().get(repository(container["image"]).rpartition("/")[2], ()))
+        parts = repository(container["image"]).split("/")
+        own = device_plugins().get("/".join(parts[-2:]))  # where two vendors use one name
+        found.update(own if own is not None else device_plugins().get(parts[-1], ()))
     return found

@@ -33,6 +33,7 @@ class NodeShape:
     capacity: dict[str, str]
     device_resources: dict[str, str] = field(default_factory=dict)
     arch: str = "amd64"
+    system: str = "eks"  # whose node it is: eks, gke or plain (nodes.py)
 
 
 @dataclass(frozen=True)

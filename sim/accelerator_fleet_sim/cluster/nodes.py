@@ -16,6 +16,13 @@ GROUP = "accelerator-fleet.dev/node-group"
 DEVICES = "accelerator-fleet.dev/devices"  # what the machine has; a node shows it while its device plugin runs
 _OWNED = "accelerator-fleet.dev/owned"  # labels and taints that the node group set, so that it can take them back
 
+# What runs the nodes: image, suffix of the kernel's version and of the kubelet's.
+SYSTEMS = {
+    "eks": ("Amazon Linux 2023", ".amzn2023", "-eks-embedded"),
+    "gke": ("Container-Optimized OS from Google", "+", "-gke.embedded"),
+    "plain": ("Ubuntu 24.04 LTS", "", "+embedded"),
+}
+
 _DRAIN_S = 20.0
 _CONFLICT_TRIES = 8
 
@@ -40,7 +47,7 @@ def node_object(spec: NodeSpec, group: str, version: str) -> Json:
         "spec": {"providerID": spec.provider_id, "taints": [dict(t) for t in shape.taints]},
         "status": {
             "capacity": dict(shape.capacity),
-            "allocatable": allocatable(shape.capacity),
+            "allocatable": allocatable(shape.capacity, shape.system),
             "addresses": [
                 {"type": "InternalIP", "address": spec.internal_ip},
                 {"type": "InternalDNS", "address": spec.name},
@@ -53,15 +60,16 @@ def node_object(spec: NodeSpec, group: str, version: str) -> Json:
 
 
 def _node_info(spec: NodeSpec, version: str) -> Json:
-    """As Amazon Linux 2023 tells it, marked: these nodes run no operating system."""
+    """As the cloud's own image tells it, marked: these nodes run no operating system."""
+    system = SYSTEMS[spec.shape.system]
     machine = uuid.uuid5(uuid.NAMESPACE_URL, spec.provider_id)
     return {
         "architecture": spec.shape.arch,
         "operatingSystem": "linux",
-        "osImage": "Amazon Linux 2023 (embedded, no operating system)",
-        "kernelVersion": "6.12.0-embedded.amzn2023",
+        "osImage": f"{system[0]} (embedded, no operating system)",
+        "kernelVersion": f"6.12.0-embedded{system[1]}",
         "containerRuntimeVersion": "containerd://2.1.0-embedded",
-        "kubeletVersion": f"v{version}.0-eks-embedded",
+        "kubeletVersion": f"v{version}.0{system[2]}",
         "kubeProxyVersion": "",
         "machineID": machine.hex,
         "systemUUID": str(machine),

@@ -224,7 +224,7 @@ def _groups(rules: TypeRules, values: dict[str, Any]) -> Iterator[Failure]:
         if is_set(values, parent):
             yield from _exactly_one(group, values)
     for group in rules.lists("at_least_one_of"):
-        if not any(is_set(values, p) for p in group):
+        if _parents_set(group, values) and not any(is_set(values, p) for p in group):
             yield Failure(group[0], f"Missing required argument. one of `{','.join(group)}` must be specified")
     for path, needs in rules.table("required_with").items():
         if is_set(values, path) and any(not is_set(values, n) for n in needs):
@@ -232,9 +232,14 @@ def _groups(rules: TypeRules, values: dict[str, Any]) -> Iterator[Failure]:
             yield Failure(path, f"Missing required argument. all of `{names}` must be specified")
 
 
-def _exactly_one(group: list[str], values: dict[str, Any]) -> Iterator[Failure]:
+def _parents_set(group: list[str], values: dict[str, Any]) -> bool:
+    """Whether the blocks that the properties stand in are there: else nothing in them is asked for."""
     parents = {p.rpartition(".")[0] for p in group}
-    if any(parent and not is_set(values, parent) for parent in parents):
+    return all(not parent or is_set(values, parent) for parent in parents)
+
+
+def _exactly_one(group: list[str], values: dict[str, Any]) -> Iterator[Failure]:
+    if not _parents_set(group, values):
         return
     given = [p for p in group if is_set(values, p)]
     if len(given) == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,20 @@ def _version_decreases(c: Condition, old: State, new: State) -> bool:
     return parts(get_path(new, c["path"])) < parts(get_path(old, c["path"]))
 
 
+def _cidr_not_inside(c: Condition, old: State, new: State) -> bool:
+    """The new range does not hold the old one."""
+    before, after = get_path(old, c["path"]), get_path(new, c["path"])
+    try:
+        return not ipaddress.ip_network(str(before)).subnet_of(ipaddress.ip_network(str(after)))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return True
+
+
+def _element_dropped(c: Condition, old: State, new: State) -> bool:
+    before, after = get_path(old, c["path"]) or [], get_path(new, c["path"]) or []
+    return not (isinstance(before, list) and isinstance(after, list)) or bool(set(before) - set(after))
+
+
 def _old_set_parent_present(c: Condition, old: State, new: State) -> bool:
     return bool(get_path(old, c["path"])) and get_path(new, c["parent"]) is not None
 
@@ -65,6 +80,13 @@ OPS: dict[str, Callable[[Condition, State, State], bool]] = {
     "decreases": _decreases,
     "version_decreases": _version_decreases,
     "old_set_parent_present": _old_set_parent_present,
+    "cidr_not_inside": _cidr_not_inside,
+    "element_dropped": _element_dropped,
+    "others_same": lambda c, old, new: all(get_path(old, p) == get_path(new, p) for p in c["others"]),
+    "not_moved_to": lambda c, old, new: (
+        (get_path(new, c["path"]) or get_path(new, c["other"])) != get_path(old, c["path"])
+    ),
+    "new_not_prefix": lambda c, old, new: not str(get_path(new, c["other"]) or "").startswith(c["value"]),
     "old_true": lambda c, old, new: get_path(old, c["other"]) is True,
     "new_true": lambda c, old, new: get_path(new, c["other"]) is True,
     "new_not": lambda c, old, new: get_path(new, c["other"]) != c["value"],

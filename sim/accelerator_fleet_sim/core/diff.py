@@ -7,17 +7,13 @@ from typing import Any
 
 from .check import child, leaves
 from .conditions import holds
-from .plan import is_empty, planned_update, same
+from .plan import Customize, Refused, is_empty, planned_update, same
 from .rules import TypeRules, plain_path
 from .values import Unknown, plain
 
 
 class UnknownRule(Exception):
     """A change whose effect nobody has read: it is refused, never guessed."""
-
-
-class Refused(Exception):
-    """A change that the provider refuses in its plan."""
 
 
 @dataclass
@@ -61,15 +57,23 @@ class _Differ:
         replaces = self.replaces(path)
         if kind != "update" and isinstance(value, (dict, list)) and not replaces:
             replaces = where in self.rules.force_new_presence or any(
-                self.replaces(inner) for inner, v in leaves(value, path) if not isinstance(v, (dict, list))
+                self._given(inner, v) for inner, v in leaves(value, path)
             )
         self.changes[path] = (kind, replaces)
+
+    def _given(self, path: str, value: Any) -> bool:
+        """Whether a value inside a block that comes or goes replaces. Terraform's SDK does not see empty ones."""
+        if isinstance(value, (dict, list)):
+            return self.rules.nested_known and plain_path(path) in self.rules.force_new_presence
+        return self.replaces(path) and not (self.rules.nested_known and is_empty(value))
 
     def compare(self, path: str, old: Any, new: Any, shape: dict[str, Any] | None) -> None:
         where = plain_path(path)
         if not isinstance(new, Unknown) and same(self.rules, where, old, new):
             return
-        if is_empty(old) and not isinstance(new, Unknown):
+        if is_empty(old) and where in self.rules.force_new_presence and (old is None) != (new is None):
+            self.record(path, "add" if old is None else "delete", new)
+        elif is_empty(old) and not isinstance(new, Unknown):
             self.record(path, "add" if old is None or isinstance(new, (dict, list)) else "update", new)
         elif isinstance(new, Unknown):
             self.record(path, "update" if not is_empty(old) else "add", old)
@@ -93,7 +97,7 @@ class _Differ:
         where = plain_path(path)
         if where in self.rules.sets:
             gone = [(i, v) for i, v in enumerate(old) if not any(same(self.rules, where, v, w) for w in new)]
-            come = [(i, v) for i, v in enumerate(new) if not any(same(self.rules, where, v, w) for w in old)]
+            come = [(i, v) for i, v in enumerate(new) if not any(same(self.rules, where, w, v) for w in old)]
             indexes = {i for i, _ in gone} | {i for i, _ in come}
             before, after = dict(gone), dict(come)
             for i in sorted(indexes):
@@ -134,12 +138,19 @@ def _at(state: dict[str, Any], path: str) -> Any:
 
 
 def diff(
-    rules: TypeRules, old: dict[str, Any], old_inputs: dict[str, Any], news: dict[str, Any], region: str
+    rules: TypeRules,
+    old: dict[str, Any],
+    old_inputs: dict[str, Any],
+    news: dict[str, Any],
+    region: str,
+    customize: Customize | None = None,
 ) -> tuple[Difference, dict[str, Any]]:
     """What changes, and the planned state. Raises UnknownRule or Refused."""
     old, before, news = plain(old), plain(old_inputs), plain(news)
     planned = planned_update(rules, old, before, news, region)
     _refuse(rules, old, planned)
+    if customize is not None:
+        customize(rules, old, planned, news)
     differ = _Differ(rules, old, planned)
     for name in sorted(old.keys() | planned.keys()):
         if name == "id" or name.startswith("__") or name not in rules.outputs:

@@ -49,13 +49,22 @@ def _conflicts(rules: TypeRules, name: str, inputs: dict[str, Any]) -> bool:
 def _nested_defaults(rules: TypeRules, inputs: dict[str, Any]) -> None:
     for path, value in rules.defaults.items():
         block, _, leaf = path.rpartition(".")
-        if not block or "." in block:
+        if not block:
             continue
-        target = inputs.get(block)
-        elements = target if isinstance(target, list) else [target]
-        for element in elements:
-            if isinstance(element, dict) and element.get(leaf) is None:
+        for element in _blocks(inputs, block.split(".")):
+            if element.get(leaf) is None:
                 element[leaf] = value
+
+
+def _blocks(value: Any, path: list[str]) -> list[dict[str, Any]]:
+    """Every block at a path that is there."""
+    if isinstance(value, Secret):
+        return _blocks(value.value, path)
+    if isinstance(value, list):
+        return [found for v in value for found in _blocks(v, path)]
+    if not isinstance(value, dict):
+        return []
+    return _blocks(value.get(path[0]), path[1:]) if path else [value]
 
 
 def _document(rules: TypeRules, name: str, value: Any) -> Any:

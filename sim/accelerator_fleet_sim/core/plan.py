@@ -6,10 +6,16 @@ The provider copies inputs, keeps what the cloud filled in, and leaves unknown w
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from .rules import TypeRules
+from .suppress import suppressed
 from .values import UNKNOWN, Secret, Unknown, get_path, plain
+
+# (rules, state before or {}, planned state, inputs): what a provider's own code makes of a plan (CustomizeDiff). It
+# changes the planned state and raises Refused.
+Customize = Callable[[TypeRules, dict[str, Any], dict[str, Any], dict[str, Any]], None]
 
 EMPTY: tuple[Any, ...] = (None, "", 0, False)
 
@@ -19,14 +25,20 @@ def is_empty(value: Any) -> bool:
     return value is None or value == [] or value == {} or (not isinstance(value, Unknown) and value in EMPTY)
 
 
-def planned_create(rules: TypeRules, inputs: dict[str, Any], region: str) -> dict[str, Any]:
-    """The outputs of a create as a preview shows them; secret marks stay."""
+class Refused(Exception):
+    """A change that the provider refuses in its plan."""
+
+
+def planned_create(
+    rules: TypeRules, inputs: dict[str, Any], region: str, customize: Customize | None = None
+) -> dict[str, Any]:
+    """The outputs of a create as a preview shows them; secret marks stay. Raises Refused."""
     out = {k: v for k, v in inputs.items() if not k.startswith("__")}
     for name in rules.outputs:
         if name in out:
             continue
         shape = rules.inputs.get(name)
-        if name == "region":
+        if name == "region" and region and not rules.nested_known:
             out[name] = region
         elif shape is None or shape.get("computed"):
             out[name] = UNKNOWN
@@ -34,6 +46,8 @@ def planned_create(rules: TypeRules, inputs: dict[str, Any], region: str) -> dic
         head, _, rest = path.partition(".")
         if head in out:
             out[head] = _with_unknown(out[head], rest.split("."))
+    if customize is not None:
+        customize(rules, {}, out, inputs)
     return out
 
 
@@ -55,7 +69,9 @@ def same(rules: TypeRules, path: str, a: Any, b: Any) -> bool:
     a, b = plain(a), plain(b)
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return False
-    if is_empty(a) and is_empty(b):
+    if is_empty(a) and is_empty(b) and not (path in rules.force_new_presence and (a is None) != (b is None)):
+        return True
+    if path in rules.suppress and suppressed(rules.suppress[path], a, b):
         return True
     if path in rules.documents:
         return _same_document(a, b)
@@ -97,7 +113,7 @@ def planned_update(
     """The state after an update with these inputs: old state where nothing was asked for."""
     planned = dict(old)
     for name, shape in rules.inputs.items():
-        if name == "region":
+        if name == "region" and not rules.nested_known:
             planned[name] = news.get("region") or region
             continue
         planned[name] = _merge(rules, name, shape, old.get(name), old_inputs.get(name), news.get(name))
@@ -122,14 +138,16 @@ def _marked(rules: TypeRules, mark: dict[str, Any], old: dict[str, Any], planned
 def _merge(rules: TypeRules, path: str, shape: dict[str, Any], old: Any, old_input: Any, new: Any) -> Any:
     """The planned value of one input property."""
     if new is None:
-        if shape.get("computed"):
+        if shape.get("computed") or rules.suppress.get(path) == "dropped":
             return old
         nested = "." in path
-        if nested and old_input is None:
+        if nested and old_input is None and not rules.nested_known:
             return old  # filled in by the cloud; the SDK does not say which nested properties are
         if not nested and old_input is None and (is_empty(old) or path not in rules.inputs):
             return old
         return old if is_empty(old) else None
+    if isinstance(new, list) and not new and shape.get("computed") and _is_block(shape):
+        return old  # an empty list of blocks is none given
     if isinstance(new, Unknown) or same(rules, path, old, new):
         return new if isinstance(new, Unknown) else old if old is not None else new
     kind = shape["type"]
@@ -138,6 +156,10 @@ def _merge(rules: TypeRules, path: str, shape: dict[str, Any], old: Any, old_inp
     if kind == "list" and isinstance(new, list) and isinstance(old, list):
         return _merge_list(rules, path, shape, old, old_input, new)
     return new
+
+
+def _is_block(shape: dict[str, Any]) -> bool:
+    return bool(shape.get("items", {}).get("type") == "object")
 
 
 def _merge_object(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from .plan import Customize
 from .rules import Rules
 
 
@@ -33,6 +34,9 @@ class Cloud(Protocol):
 
     def all_tags(self, config: Config, inputs: dict[str, Any]) -> Any:
         """The value of the all-tags output; UNKNOWN when tags are not known yet."""
+
+    def customize(self, config: Config) -> Customize | None:
+        """What the provider's own code makes of a plan; None when nothing."""
 
     def functions(self) -> set[str]:
         """Tokens that Invoke answers."""

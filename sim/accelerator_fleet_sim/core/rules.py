@@ -73,6 +73,17 @@ class TypeRules:
         return frozenset(self.lists("json"))
 
     @property
+    def nested_known(self) -> bool:
+        """Whether `computed` marks every nested property that the cloud fills in, not the top level alone."""
+        return bool(self.data.get("nested_known"))
+
+    @property
+    def suppress(self) -> dict[str, Any]:
+        """Kinds of suppressed differences by path (suppress.py)."""
+        table: dict[str, Any] = self.table("suppress")
+        return table
+
+    @property
     def has_tags(self) -> bool:
         """Whether the provider's default tags reach this type."""
         return self.inputs.get("tags", {}).get("type") == "map" and "tagsAll" in self.outputs

@@ -10,10 +10,10 @@ import grpc
 from ..client import Client, CloudError, NotRunning
 from . import protos
 from .check import check
-from .diff import Refused, UnknownRule, diff
+from .diff import UnknownRule, diff
 from .inputs import Namer, checked_inputs, read_inputs
 from .naming import Autonaming
-from .plan import planned_create
+from .plan import Refused, planned_create
 from .provider import Cloud, Config
 from .rules import TypeRules
 from .values import UNKNOWN, from_struct, has_unknown, mark_secrets, plain, to_struct
@@ -111,19 +111,28 @@ class Servicer(pb_grpc.ResourceProviderServicer):  # type: ignore[misc,name-defi
         old = from_struct(request.olds)
         old_inputs = from_struct(request.old_inputs) if request.HasField("old_inputs") else old
         try:
-            return diff(rules, old, old_inputs, from_struct(request.news), self.config.region)
+            news = from_struct(request.news)
+            return diff(rules, old, old_inputs, news, self.config.region, self.cloud.customize(self.config))
         except (UnknownRule, Refused) as error:
             context.abort(grpc.StatusCode.UNKNOWN, str(error))
+
+    def _planned(self, rules: TypeRules, inputs: dict[str, Any], context: Any) -> dict[str, Any]:
+        try:
+            return planned_create(rules, inputs, self.config.region, self.cloud.customize(self.config))
+        except Refused as error:
+            context.abort(grpc.StatusCode.UNKNOWN, _as_bridge(error))
+        raise AssertionError
 
     # -- with the cloud ---------------------------------------------------------------------------------------------
     def Create(self, request: Any, context: Any) -> Any:
         rules = self._rules(request.urn, context)
         inputs = from_struct(request.properties)
         if request.preview:
-            planned = planned_create(rules, inputs, self.config.region)
+            planned = self._planned(rules, inputs, context)
             response = pb.CreateResponse()
             to_struct(planned, response.properties)
             return response
+        self._planned(rules, inputs, context)  # the provider plans before it creates, and may refuse
         call = {"type": rules.token, "inputs": _wire(inputs), "token": request.urn, **self.config.scope}
         operation = self._ask(context, "create", call)
         record = self._finish(context, operation, inputs)
@@ -238,7 +247,7 @@ def _wire(inputs: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in plain(inputs).items() if not k.startswith("__")}
 
 
-def _as_bridge(error: CloudError) -> str:
+def _as_bridge(error: Exception) -> str:
     return f"1 error occurred:\n\t* {error}\n\n"
 
 

@@ -17,6 +17,13 @@ from ..aws.scope import CLOUD, Scope, World
 from ..aws.seed import existing_cluster, first_content
 from ..aws.services.eks import CLUSTER
 from ..aws.services.nodegroups import NODE_GROUP, NodeGroup
+from ..google import tokens as google_tokens
+from ..google.catalog import Catalog as GoogleCatalog
+from ..google.control import ControlPlane as GoogleControlPlane
+from ..google.resume import bring_back
+from ..google.scope import CLUSTER as GKE_CLUSTER
+from ..google.scope import World as GoogleWorld
+from ..lab import Lab
 from .clock import Clock
 from .noclusters import NoClusters
 from .operations import Operations
@@ -43,6 +50,9 @@ class Datacentre:
         self.world = World(self.store, self.clock, Catalog(), self.clusters, log)
         self.aws = ControlPlane(self.world, self.operations)
         first_content(self.aws, self.world)
+        self.google_world = GoogleWorld(self.store, self.clock, GoogleCatalog(), self.clusters, log)
+        self.google = GoogleControlPlane(self.google_world, self.operations)
+        self.lab = Lab(folder, self.store, self.clusters)
         self.store.forget_operations(self.clock.now() - KEEP)
         self.server: HttpServer | None = None
         self._back = threading.Event()  # the control planes of an earlier run are up again
@@ -62,6 +72,11 @@ class Datacentre:
     def _resume(self) -> None:
         found = [c for c in self.store.resources(cloud=CLOUD, type=CLUSTER) if c.state == "active"]
         threads = [threading.Thread(target=self._bring_back, args=(c,), daemon=True) for c in found]
+        theirs = [c for c in self.store.resources(cloud="gcp", type=GKE_CLUSTER) if c.state == "active"]
+        threads += [
+            threading.Thread(target=bring_back, args=(self.google, self.google_world, c), daemon=True) for c in theirs
+        ]
+        threads.append(threading.Thread(target=self.lab.bring_back, args=(log,), daemon=True))
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -93,8 +108,16 @@ class Datacentre:
     # -- HTTP -------------------------------------------------------------------------------------------------------
     def routes(self) -> dict[tuple[str, str], Route]:
         """All routes."""
-        aws = self.aws
+        aws, google = self.aws, self.google
         return {
+            ("POST", "/gcp/create"): lambda q, b: google.create(b),
+            ("POST", "/gcp/update"): lambda q, b: google.update(b),
+            ("POST", "/gcp/delete"): lambda q, b: google.delete(b),
+            ("POST", "/gcp/read"): lambda q, b: google.read(b),
+            ("POST", "/gcp/invoke"): lambda q, b: google.invoke(b),
+            ("POST", "/gcp/token"): lambda q, b: google_tokens.make(self.google_world),
+            ("GET", "/gcp/resources"): lambda q, b: self._resources({**q, "cloud": "gcp"}, b),
+            ("POST", "/seed/lab"): lambda q, b: self.lab.seed(),
             ("POST", "/aws/create"): lambda q, b: aws.create(b),
             ("POST", "/aws/update"): lambda q, b: aws.update(b),
             ("POST", "/aws/delete"): lambda q, b: aws.delete(b),
@@ -112,7 +135,8 @@ class Datacentre:
     def _resources(self, query: dict[str, str], body: Any) -> Any:
         where = {k: v for k, v in query.items() if k in ("type", "account", "region", "owner", "state")}
         keys = ("account", "region", "type", "id", "owner", "state", "inputs", "outputs", "hidden")
-        return [{k: getattr(r, k) for k in keys} for r in self.store.resources(cloud=CLOUD, **where)]
+        cloud = query.get("cloud", CLOUD)
+        return [{k: getattr(r, k) for k in keys} for r in self.store.resources(cloud=cloud, **where)]
 
     def _operation(self, query: dict[str, str], body: Any) -> Any:
         wait = min(float(query.get("wait", 0)), 60)
@@ -139,9 +163,11 @@ class Datacentre:
         """What `fleet sim status` prints."""
         rows = [{"cloud": c, "type": t, "owner": o, "count": n} for c, t, o, n in self.store.counts()]
         found = {r.hidden.get("runtime"): r for r in self.store.resources(cloud=CLOUD, type=CLUSTER)}
+        found |= {r.hidden.get("runtime"): r for r in self.store.resources(cloud="gcp", type=GKE_CLUSTER)}
         running = self.clusters.summary()
         for row in running:
-            row["region"] = found[row["name"]].region if row["name"] in found else ""
+            mine = found.get(row["name"])
+            row["region"] = (mine.region or mine.outputs.get("location", "")) if mine else ""
         memory = processes.rss_mib(os.getpid())
         return {
             "pid": os.getpid(), "folder": str(self.folder), "account": self.world.catalog.account["account"],

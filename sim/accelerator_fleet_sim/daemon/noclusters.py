@@ -41,7 +41,7 @@ class NoClusters:
         self.addons.get(name, {}).pop(addon, None)
 
     def known_addons(self) -> list[str]:
-        return ["coredns", "kube-proxy", "vpc-cni"]
+        return ["coredns", "gke-devices", "gke-system", "kube-proxy", "vpc-cni"]
 
     def summary(self) -> list[dict[str, Any]]:
         return []

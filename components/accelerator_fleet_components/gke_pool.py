@@ -1,0 +1,140 @@
+"""An accelerator pool on GKE: one node pool of GPU machines, or one node pool for each TPU slice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pulumi
+
+from accelerator_fleet.plan.model import PoolPlan, SitePlan
+from accelerator_fleet_components.cluster_access import GkeAccess
+from accelerator_fleet_components.gke_cluster import SCOPES, management
+from accelerator_fleet_components.google_labels import google_labels
+from accelerator_fleet_components.tokens import token
+
+if TYPE_CHECKING:
+    from pulumi_gcp import Provider, container
+
+# GKE spells taint effects its own way.
+EFFECTS: Final = {
+    "NoSchedule": "NO_SCHEDULE",
+    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
+    "NoExecute": "NO_EXECUTE",
+}
+RESERVATION: Final = "compute.googleapis.com/reservation-name"
+
+
+class GkePool(pulumi.ComponentResource):
+    """The node pools of one pool: a GPU pool has one, a TPU pool one for each slice.
+
+    One class for every chip on GKE, so that a chip change keeps the URN. The shape key triggers the replacement, which
+    also covers what the provider calls an update and then leaves alone (a TPU topology). A slice is atomic: its node
+    count is its hosts, and more cards are more slices; the first keeps the pool's name, the others add their number.
+    """
+
+    node_pools: list[pulumi.Output[str]]
+
+    def __init__(
+        self,
+        name: str,
+        pool: PoolPlan,
+        site: SitePlan,
+        access: GkeAccess,
+        provider: Provider,
+        tags: dict[str, str],
+        after: list[pulumi.Resource],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """`tags` become labels of the machines; `after`: nodes join after it."""
+        super().__init__(token("GkePool"), name, None, opts)
+        self._provider = provider
+        self._pool = pool
+        self._site = site
+        self._access = access
+        self._labels = google_labels({**tags, **pool.tags})
+        names = [name, *(f"{name}-{i}" for i in range(1, pool.slices))]
+        self.node_pools = [self._node_pool(n, after).name for n in names]
+        self.register_outputs({"nodePools": self.node_pools, "shapeKey": pool.shape_key})
+
+    def _node_pool(self, name: str, after: list[pulumi.Resource]) -> container.NodePool:
+        from pulumi_gcp import container
+
+        pool = self._pool
+        auto = pool.scaling == "auto"
+        return container.NodePool(
+            name,
+            cluster=self._access.name,
+            location=self._site.cluster.location or self._site.region,
+            node_locations=[pool.zone],
+            # The count of a fixed pool; an autoscaler's is never told, and so never set back. The initial count is
+            # never set at all: a change of it replaces the pool.
+            node_count=None if auto else pool.hosts_per_slice or pool.nodes,
+            autoscaling=self._bounds() if auto else None,
+            management=management(self._site),
+            # Accelerators are scarce: nodes are recycled in place, there is no spare one to surge with.
+            upgrade_settings={"strategy": "SURGE", "max_surge": 0, "max_unavailable": 1},
+            placement_policy=self._placement(),
+            network_config=self._network(),
+            node_config=self._node(),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                provider=self._provider,
+                protect=pool.protect,
+                depends_on=after,
+                replacement_trigger=pool.shape_key,
+            ),
+        )
+
+    def _bounds(self) -> dict[str, object]:
+        pool = self._pool
+        if pool.hosts_per_slice is not None:
+            return {"min_node_count": 0, "max_node_count": pool.hosts_per_slice}  # all hosts of a slice, or none
+        return {"min_node_count": pool.min_nodes, "max_node_count": pool.max_nodes}
+
+    def _placement(self) -> dict[str, object] | None:
+        # The policy's presence is fixed at creation; one host takes none. A reservation may have been made with one.
+        given = self._pool.existing_placement_group
+        if given is not None:
+            return {"type": "COMPACT", "policy_name": given, "tpu_topology": self._pool.topology_shape}
+        if not self._pool.placement_policy:
+            return None
+        return {"type": "COMPACT", "tpu_topology": self._pool.topology_shape}
+
+    def _network(self) -> dict[str, object] | None:
+        extra = [self._access.extra[name] for name in self._pool.extra_networks]
+        if not extra:
+            return None
+        return {"additional_node_network_configs": [{"network": vpc, "subnetwork": subnet} for vpc, subnet in extra]}
+
+    def _node(self) -> dict[str, object]:
+        pool = self._pool
+        node: dict[str, object] = {
+            "machine_type": pool.machine,
+            "image_type": pool.ami_type,
+            "disk_size_gb": pool.disk_gib,
+            "labels": pool.labels,
+            "resource_labels": self._labels,
+            "taints": [{"key": t.key, "value": t.value, "effect": EFFECTS[t.effect]} for t in pool.taints],
+            "service_account": self._access.node_service_account,
+            "oauth_scopes": list(SCOPES),
+            "workload_metadata_config": {"mode": "GKE_METADATA"},
+            "gvnic": {"enabled": True},
+        }
+        if pool.accelerator is not None:
+            node["guest_accelerators"] = [
+                {
+                    "type": pool.accelerator,
+                    "count": pool.cards_per_node,
+                    # Without it GKE takes the driver's version of the day.
+                    "gpu_driver_installation_config": {"gpu_driver_version": pool.gpu_driver},
+                }
+            ]
+        if pool.capacity_mode == "spot":
+            node["spot"] = True
+        if pool.reservation is not None:
+            node["reservation_affinity"] = {
+                "consume_reservation_type": "SPECIFIC_RESERVATION",
+                "key": RESERVATION,
+                "values": [pool.reservation],
+            }
+        return node

@@ -1,0 +1,31 @@
+"""Where the fleet stands now, from stacks' last outputs: what the spec leaves open stays where it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pulumi
+
+Placements = dict[str, tuple[str, str]]
+
+
+def read(base: str | None) -> Placements:
+    """Pool -> (site, zone) and `volumes/<name>` -> (site, zone) of this stack and of the one with its base layer.
+
+    Nothing before the first `up`. Read before planning, so by a call: an output would come too late for a plain value.
+    """
+    own = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
+    found: Placements = {}
+    for stack in [own] if base is None else [base, own]:
+        outputs = _outputs(stack)
+        for prefix, key in (("", "pools"), ("volumes/", "volumes")):
+            for name, one in (outputs.get(key) or {}).items():
+                if isinstance(one, dict) and one.get("site"):
+                    found[f"{prefix}{name}"] = (str(one["site"]), str(one.get("zone") or ""))
+    return found
+
+
+def _outputs(stack: str) -> dict[str, Any]:
+    # The engine's own function behind StackReference.
+    answer = pulumi.runtime.invoke("pulumi:pulumi:readStackOutputs", {"name": stack}).value
+    return dict((answer or {}).get("outputs") or {})

@@ -1,0 +1,120 @@
+"""Moving a pool to another site: two edits of the spec, add beside and then remove. Pure, nothing is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from accelerator_fleet.catalog.model import Catalog
+from accelerator_fleet.errors import FleetError, unknown
+from accelerator_fleet.plan import plan
+from accelerator_fleet.plan.model import FleetPlan, PoolPlan
+from accelerator_fleet.spec.model import FleetSpec, PoolSpec
+
+# What is said of the old nodes and means nothing, or another thing, on the new site.
+STAYS_BEHIND = ("zone", "variant", "machine", "topology", "capacity", "cards_per_node", "node_selector", "disk")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What `fleet move` was asked: the pool, the site, and what the pool is to be there (None: as it is)."""
+
+    pool: str
+    to: str
+    chip: str | None = None
+    cards: int | None = None
+    zone: str | None = None
+    topology: str | None = None
+    cards_per_node: int | None = None
+
+
+@dataclass(frozen=True)
+class Move:
+    """Both steps as entries of the spec's `pools`, with what they come to, and what to mind."""
+
+    old: PoolPlan
+    new: PoolPlan
+    added: dict[str, Any]
+    removed: str  # the old pool's name
+    narrowed: bool  # the old pool names several sites: it has to say its own before the new one comes
+    place: str  # where the old entry stands: fleets/dev.yaml:9
+    mind: tuple[str, ...]
+
+
+def move(spec: FleetSpec, catalog: Catalog, wanted: Wanted) -> Move:
+    """The two steps, each planned. Raises FleetError when one of them cannot be."""
+    index = _index(spec, wanted.pool)
+    now = plan(spec, catalog)
+    old = now.pools[index]
+    if wanted.to not in [s.name for s in spec.sites]:
+        raise FleetError("--to", unknown("site", wanted.to, (s.name for s in spec.sites)))
+    if wanted.to == old.site:
+        text = f"{old.name} is on {old.site}; on one site a pool moves by its own fields, new nodes before old ones go"
+        raise FleetError("--to", text)
+    entry = _entry(spec.pools[index], old, wanted)
+    stays = spec.pools[index].model_copy(update={"site": (old.site,)})
+    comes = PoolSpec.model_validate(entry)
+    both = (*spec.pools[:index], stays, *spec.pools[index + 1 :], comes)
+    after = (*spec.pools[:index], *spec.pools[index + 1 :], comes)
+    first = _planned(spec, both, catalog)
+    _planned(spec, after, catalog)
+    at = spec.error(f"pools[{index}]", "")
+    return Move(
+        old=old,
+        new=first.pools[-1],
+        added=entry,
+        removed=old.name,
+        narrowed=len(spec.pools[index].site) > 1,
+        place=f"{at.file}:{at.line}" if at.file else "",
+        mind=_mind(first, old, first.pools[-1]),
+    )
+
+
+def _index(spec: FleetSpec, name: str) -> int:
+    names = [p.name for p in spec.pools]
+    if name not in names:
+        raise FleetError("POOL", unknown("pool", name, names))
+    return names.index(name)
+
+
+def _entry(pool: PoolSpec, old: PoolPlan, wanted: Wanted) -> dict[str, Any]:
+    """The new pool as people write it: what they said of the old one, but for what belongs to its nodes."""
+    said = pool.model_dump(mode="json", exclude_unset=True)
+    keep = {k: v for k, v in said.items() if k not in STAYS_BEHIND}
+    keep |= {"name": f"{pool.name}-{wanted.to}", "site": wanted.to, "queue": pool.queue or pool.name}
+    asked: dict[str, Any] = {"chip": wanted.chip, "zone": wanted.zone, "topology": wanted.topology}
+    asked |= {"cards": wanted.cards, "cards_per_node": wanted.cards_per_node}
+    keep |= {k: v for k, v in asked.items() if v is not None}
+    if wanted.chip is None:  # the same chip: what narrows it narrows it there too
+        keep |= {k: said[k] for k in ("variant", "topology", "cards_per_node") if k in said and k not in keep}
+    if wanted.topology is not None and wanted.cards is None:
+        keep.pop("cards", None)
+    elif "topology" not in keep:
+        keep.setdefault("cards", old.cards)
+    return keep
+
+
+def _planned(spec: FleetSpec, pools: tuple[PoolSpec, ...], catalog: Catalog) -> FleetPlan:
+    try:
+        return plan(spec.model_copy(update={"pools": pools}), catalog)
+    except FleetError as e:
+        # Its file and line would be those of another entry: the new one stands nowhere yet.
+        message = e.message.partition("; sites that can")[0]
+        raise FleetError("--to", f"the pool cannot be there: {e.path}: {message}") from None
+
+
+def _mind(both: FleetPlan, old: PoolPlan, new: PoolPlan) -> tuple[str, ...]:
+    out: list[str] = []
+    left, there = both.volumes_of(old.site), both.volumes_of(new.site)
+    if left:
+        names = ", ".join(v.name for v in left)
+        text = f"the volume {names} stays on {old.site} and does not follow: copy what is needed before step 2"
+        out.append(text + (f"; jobs on {new.site} see {', '.join(v.name for v in there)}" if there else ""))
+        if not there:
+            out.append(f"{new.site} has no volume: jobs there see none at all")
+    out.append(f"jobs keep their queue: LocalQueue {new.local_queue} is on both sites between the steps")
+    if old.capacity_mode in ("reserved", "capacity-block"):
+        out.append(f"the reservation {old.reservation} stays with {old.site}; the new pool is bought on demand")
+    if both.site(old.site).protect:
+        out.append(f"{old.name} is protected: step 2 is refused until its protection is taken away")
+    return tuple(out)

@@ -1,0 +1,1 @@
+"""Simulated Google Cloud: the provider plugin and the control plane behind it."""

@@ -1,0 +1,1 @@
+"""What the services of Google Cloud refuse and make."""

@@ -1,0 +1,155 @@
+"""GKE: which resources network, cluster, GPU pools and TPU slices become. No rules: those are the engine tests'."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.wiring.plans import fleet, gke_site, pool, tpu
+from tests.wiring.recorder import Recorder, build
+
+NODE_POOL = "gcp:container/nodePool:NodePool"
+
+
+@pytest.fixture(scope="module")
+def made() -> Recorder:
+    return build(fleet((gke_site(),), (pool(), tpu(slices=3, nodes=12, cards=48))))
+
+
+def test_what_a_gke_site_becomes(made: Recorder) -> None:
+    kinds = Counter(a.typ for a in made.made)
+    assert kinds["gcp:compute/network:Network"] == 3  # nodes, gVNIC, RDMA
+    assert kinds["gcp:compute/subnetwork:Subnetwork"] == 1 + 1 + 8
+    assert kinds["gcp:compute/firewall:Firewall"] == 2  # an RDMA network takes none
+    assert kinds["gcp:compute/routerNat:RouterNat"] == 1
+    assert kinds[NODE_POOL] == 1 + 1 + 3
+    assert not [k for k in kinds if k.startswith("aws:")]
+
+
+def test_every_custom_resource_names_its_provider(made: Recorder) -> None:
+    plain = [a.name for a in made.made if a.custom and not a.typ.startswith("pulumi:") and not a.provider]
+    assert plain == []
+
+
+def test_the_cluster_is_ready_for_any_later_pool(made: Recorder) -> None:
+    cluster = made.one("gcp:container/cluster:Cluster", "accel-dev-usc1").inputs
+    assert cluster["datapathProvider"] == "ADVANCED_DATAPATH"
+    assert cluster["enableMultiNetworking"] is True
+    assert cluster["removeDefaultNodePool"] is True
+    assert cluster["deletionProtection"] is True
+    assert cluster["privateClusterConfig"]["enablePrivateNodes"] is True
+    assert cluster["workloadIdentityConfig"] == {"workloadPool": "embedded-research.svc.id.goog"}
+    assert cluster["location"] == "us-central1"
+    assert "name" not in cluster  # autonamed: a replacement never collides
+
+
+def test_upgrades_are_pinned(made: Recorder) -> None:
+    cluster = made.one("gcp:container/cluster:Cluster", "accel-dev-usc1").inputs
+    assert cluster["releaseChannel"] == {"channel": "REGULAR"}
+    policy = cluster["maintenancePolicy"]
+    assert policy["recurringWindow"]["recurrence"] == "FREQ=WEEKLY;BYDAY=SA"
+    (exclusion,) = policy["maintenanceExclusions"]
+    assert exclusion["exclusionOptions"] == {
+        "scope": "NO_MINOR_OR_NODE_UPGRADES",
+        "endTimeBehavior": "UNTIL_END_OF_SUPPORT",
+    }
+    for group in made.of(NODE_POOL):
+        assert group.inputs["management"] == {"autoRepair": True, "autoUpgrade": True}
+
+
+def test_system_nodes_are_plain_and_counted_per_zone(made: Recorder) -> None:
+    system = made.one(NODE_POOL, "accel-dev-usc1-system").inputs
+    assert system["nodeCount"] == 1
+    assert system["nodeLocations"] == ["us-central1-a", "us-central1-b"]
+    assert "taints" not in system["nodeConfig"]
+
+
+def test_a_gpu_pool_says_everything_that_google_would_choose(made: Recorder) -> None:
+    group = made.one(NODE_POOL, "pretrain").inputs
+    node = group["nodeConfig"]
+    (accelerator,) = node["guestAccelerators"]
+    assert accelerator == {
+        "type": "nvidia-h200-141gb",
+        "count": 8,
+        "gpuDriverInstallationConfig": {"gpuDriverVersion": "LATEST"},
+    }
+    assert node["gvnic"] == {"enabled": True}
+    assert node["taints"] == [{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}]
+    assert node["resourceLabels"]["cost-center"] == "research"  # Google's labels are lower case
+    assert node["serviceAccount"] == "nodes@example"
+    assert group["placementPolicy"] == {"type": "COMPACT"}
+    assert group["nodeLocations"] == ["us-central1-b"]
+    assert (group["nodeCount"], group.get("initialNodeCount")) == (2, None)
+
+
+def test_a_pool_has_the_interfaces_of_its_machine(made: Recorder) -> None:
+    group = made.one(NODE_POOL, "pretrain").inputs
+    extra = group["networkConfig"]["additionalNodeNetworkConfigs"]
+    assert len(extra) == 9
+    assert extra[0] == {"network": "accel-dev-usc1-gvnic-0", "subnetwork": "accel-dev-usc1-gvnic-0"}
+    assert {e["network"] for e in extra[1:]} == {"accel-dev-usc1-rdma-b"}
+    rdma = made.one("gcp:compute/network:Network", "accel-dev-usc1-rdma-b").inputs
+    assert rdma["networkProfile"] == "projects/embedded-research/global/networkProfiles/us-central1-b-vpc-roce"
+
+
+def test_a_slice_is_a_node_pool_of_its_hosts(made: Recorder) -> None:
+    for name in ("tpu", "tpu-1", "tpu-2"):
+        group = made.one(NODE_POOL, name).inputs
+        assert group["nodeCount"] == 4
+        assert group["placementPolicy"] == {"type": "COMPACT", "tpuTopology": "4x4"}
+        assert group["nodeConfig"]["machineType"] == "ct5lp-hightpu-4t"
+        assert "guestAccelerators" not in group["nodeConfig"]
+
+
+def test_one_host_takes_no_placement_policy() -> None:
+    one = tpu(topology_shape="2x4", hosts_per_slice=1, nodes=1, cards=8, placement_policy=False)
+    group = build(fleet((gke_site(),), (one,))).one(NODE_POOL, "tpu").inputs
+    assert "placementPolicy" not in group
+    assert group["nodeCount"] == 1
+
+
+def test_more_slices_leave_the_others_as_they_are() -> None:
+    few, many = (build(fleet((gke_site(),), (tpu(slices=n),))) for n in (2, 3))
+    for name in ("tpu", "tpu-1"):
+        assert few.one(NODE_POOL, name).inputs == many.one(NODE_POOL, name).inputs
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"capacity_mode": "spot"}, {"spot": True}),
+        (
+            {"capacity_mode": "reserved", "reservation": "mine"},
+            {
+                "reservationAffinity": {
+                    "consumeReservationType": "SPECIFIC_RESERVATION",
+                    "key": "compute.googleapis.com/reservation-name",
+                    "values": ["mine"],
+                }
+            },
+        ),
+    ],
+)
+def test_capacity(more: dict[str, Any], expected: dict[str, Any]) -> None:
+    node = build(fleet((gke_site(),), (pool(**more),))).one(NODE_POOL, "pretrain").inputs["nodeConfig"]
+    assert {k: node.get(k) for k in expected} == expected
+    assert not {"spot", "reservationAffinity"} - set(expected) & set(node)
+
+
+def test_an_autoscaler_owns_the_count_that_it_is_given() -> None:
+    auto = pool(scaling="auto", min_nodes=0, max_nodes=4)
+    group = build(fleet((gke_site(),), (auto,))).one(NODE_POOL, "pretrain").inputs
+    assert "nodeCount" not in group
+    assert group["autoscaling"] == {"minNodeCount": 0, "maxNodeCount": 4}
+
+
+def test_outputs_name_what_a_person_looks_for(made: Recorder) -> None:
+    assert made.fleet is not None
+    site = made.fleet.sites["usc1"]
+    assert isinstance(site, dict)
+    assert {"kind", "project", "region", "cluster", "endpoint", "kubeconfig"} <= set(site)
+    kubernetes = made.one("pulumi:providers:kubernetes", "accel-dev-usc1").inputs
+    assert '"gke-gcloud-auth-plugin"' in str(kubernetes["kubeconfig"])
+    assert '"https://10.0.0.2"' in str(kubernetes["kubeconfig"])
