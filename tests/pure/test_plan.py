@@ -167,6 +167,11 @@ def test_a_reservation_made_in_a_group_is_used_in_that_group() -> None:
     assert (p.placement_group, p.existing_placement_group) == (False, "pg-ours")
 
 
+def test_old_nodes_go_first_where_a_reservation_holds_one_set_only() -> None:
+    reserved = one(capacity={"mode": "reserved", "reservation": "cr-0a1b2c3d"}, zone="us-east-2a")
+    assert (reserved.old_first, one().old_first) == (True, False)
+
+
 def test_a_capacity_blocks_pool_starts_empty() -> None:
     p = one(capacity={"mode": "capacity-block", "reservation": "cr-0a1b2c3d"}, zone="us-east-2a")
     assert (p.desired_nodes, p.min_nodes, p.nodes) == (0, 0, 2)
