@@ -58,5 +58,6 @@ def require(layout: Layout, env: str) -> None:
         raise EngineError(
             f"{env}: these sites are in real accounts: {', '.join(foreign)}. `fleet env`, `up`, `preview` and `down` "
             f"run the embedded datacentre only (account {ACCOUNT}, projects {PROJECT_PREFIX}*, context {CONTEXTS[0]}). "
-            f"For {env} use your own Pulumi, backend and credentials, in a shell that is not prepared: pulumi preview --stack {env}"
+            f"For {env} use your own Pulumi, backend and credentials, in a shell that is not prepared: "
+            f"pulumi preview --stack {env}"
         )
