@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.pure.sites import BYO, EKS, GKE, C, examples, made, one, refusal
-
-ROOT = Path(__file__).parents[2]
 
 from accelerator_fleet.plan.model import FleetPlan
 from accelerator_fleet.plan.slices import by_rule, chips, forms
+from tests.pure.sites import BYO, EKS, GKE, C, examples, made, one, refusal
+
+ROOT = Path(__file__).parents[2]
 
 # --- GKE -----------------------------------------------------------------------------------------------------------
 

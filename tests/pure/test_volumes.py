@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.pure.sites import C, examples, made, parsed
 
 from accelerator_fleet.errors import FleetError
 from accelerator_fleet.plan.model import FleetPlan, VolumePlan
 from accelerator_fleet.plan.move import Wanted, move
+from tests.pure.sites import C, examples, made, parsed
 
 # --- volumes -------------------------------------------------------------------------------------------------------
 
