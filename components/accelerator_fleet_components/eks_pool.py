@@ -173,6 +173,7 @@ class EksPool(pulumi.ComponentResource):
                 protect=pool.protect,
                 depends_on=after,
                 replacement_trigger=pool.shape_key,
+                delete_before_replace=pool.old_first or None,
                 # The autoscaler, or a block's scheduled start, owns the count; the spec only bounds it.
                 ignore_changes=["scalingConfig.desiredSize"]
                 if pool.scaling == "auto" or pool.desired_nodes is not None

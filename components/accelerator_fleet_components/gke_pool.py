@@ -82,6 +82,7 @@ class GkePool(pulumi.ComponentResource):
                 protect=pool.protect,
                 depends_on=after,
                 replacement_trigger=pool.shape_key,
+                delete_before_replace=pool.old_first or None,
             ),
         )
 

@@ -113,6 +113,9 @@ FIRST: dict[tuple[str, str], Inputs] = {
     (CLUSTER, "enableK8sBetaApis.enabledApis"): {"enableK8sBetaApis": {"enabledApis": ["a/v1", "b/v1"]}},
 }
 
+UNSHIELDED: Inputs = {
+    "nodeConfig": {"machineType": "e2-standard-4", "shieldedInstanceConfig": {"enableIntegrityMonitoring": False}},
+}
 # Changes that need company, or a value that the shape does not tell.
 THEN: dict[tuple[str, str], Inputs | Callable[[World], Inputs]] = {
     (CLUSTER, "enableL4IlbSubsetting"): {"enableL4IlbSubsetting": False},
@@ -124,5 +127,14 @@ THEN: dict[tuple[str, str], Inputs | Callable[[World], Inputs]] = {
     (CLUSTER, "masterAuth.clientCertificateConfig.issueClientCertificate"): {
         "masterAuth": {"clientCertificateConfig": {"issueClientCertificate": True}},
     },
+    (CLUSTER, "networkingMode"): {"networkingMode": "ROUTES"},
+    (NODE_POOL, "nodeConfig.shieldedInstanceConfig"): UNSHIELDED,
+    (NODE_POOL, "nodeConfig.shieldedInstanceConfig.enableIntegrityMonitoring"): UNSHIELDED,
+    ("gcp:compute/firewall:Firewall", "direction"): {
+        "direction": "EGRESS", "sourceRanges": None, "destinationRanges": ["10.0.0.0/8"],
+    },
+    ("gcp:compute/reservation:Reservation", "shareSettings.shareType"): {
+        "shareSettings": {"shareType": "SPECIFIC_PROJECTS"},
+    },
     (SUBNETWORK, "ipCidrRange"): {"ipCidrRange": "172.16.0.0/20"},
-}
+}  # fmt: skip

@@ -18,7 +18,7 @@ import pulumi_gcp as gcp
 import pytest
 
 from accelerator_fleet_sim.core.rules import Rules
-from accelerator_fleet_sim.google.plugin import DATA
+from accelerator_fleet_sim.google.catalog import DATA
 from tests.engine.force_new_google_world import BASES, FIRST, THEN, World
 from tests.engine.force_new_world import Any_
 from tests.engine.google_mutations import mutated

@@ -72,14 +72,6 @@ def test_dev_is_small_unprotected_and_on_every_kind_of_site() -> None:
     assert {v.site for v in dev.volumes} == {"use2", "usc1", "byo"}
 
 
-def test_devs_pretrain_moves_by_one_word() -> None:
-    text = (ROOT / "stacks" / "fleets" / "dev.yaml").read_text(encoding="utf-8")
-    line = next(x for x in text.splitlines() if "name: pretrain" in x)
-    assert "chip: h100" in line
-    assert "zone: us-east-2c" in line, "the one zone of the region with both"
-    assert one(zone="us-east-2c", chip="trn1n", runtime="pytorch").machine == "trn1n.32xlarge"
-
-
 def test_prod_is_256_reserved_cards_in_one_zone_and_protected() -> None:
     p = env("prod").pools[0]
     assert (p.cards, p.nodes, p.machine) == (256, 32, "p5.48xlarge")
@@ -97,8 +89,7 @@ def test_prod_embedded_plans_what_prod_plans() -> None:
 def test_no_two_environments_share_addresses() -> None:
     sites = [s for e in ("dev", "staging", "prod") for s in env(e).sites]
     blocks = [IPv4Network(s.network.cidr) for s in sites if s.network and s.network.cidr]
-    google = [s.gke_network for s in sites if s.gke_network]
-    blocks += [IPv4Network(n.pods_cidr) for n in google] + [IPv4Network(n.nodes_cidr) for n in google]
+    blocks += [IPv4Network(s.gke_network.pods_cidr) for s in sites if s.gke_network]
     assert not any(a.overlaps(b) for i, a in enumerate(blocks) for b in blocks[:i])
 
 
@@ -165,6 +156,11 @@ def test_a_reservation_made_in_a_group_is_used_in_that_group() -> None:
         capacity={"mode": "reserved", "reservation": "cr-0a1b2c3d", "placement_group": "pg-ours"}, zone="us-east-2a"
     )
     assert (p.placement_group, p.existing_placement_group) == (False, "pg-ours")
+
+
+def test_old_nodes_go_first_where_a_reservation_holds_one_set_only() -> None:
+    reserved = one(capacity={"mode": "reserved", "reservation": "cr-0a1b2c3d"}, zone="us-east-2a")
+    assert (reserved.old_first, one().old_first) == (True, False)
 
 
 def test_a_capacity_blocks_pool_starts_empty() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from accelerator_fleet_sim.core.rules import Rules
 from accelerator_fleet_sim.core.values import UNKNOWN
+from accelerator_fleet_sim.google.catalog import DATA
 from accelerator_fleet_sim.google.config import ENVIRONMENT, GoogleCloud
-from accelerator_fleet_sim.google.plugin import DATA
 
 
 @pytest.fixture

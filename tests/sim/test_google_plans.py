@@ -9,8 +9,8 @@ from accelerator_fleet_sim.core.diff import diff
 from accelerator_fleet_sim.core.plan import planned_create
 from accelerator_fleet_sim.core.rules import Rules, TypeRules
 from accelerator_fleet_sim.core.values import UNKNOWN
+from accelerator_fleet_sim.google.catalog import DATA
 from accelerator_fleet_sim.google.plans import ATTRIBUTION, Plans
-from accelerator_fleet_sim.google.plugin import DATA
 
 CASES = Path(__file__).parent / "data" / "google_plan_cases.json"
 RULES = Rules.load(DATA / "rules.json")

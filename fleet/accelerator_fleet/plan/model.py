@@ -217,6 +217,7 @@ class PoolPlan(Frozen):
     existing_placement_group: str | None = None  # the group that a reservation was made in: used, not created
     desired_nodes: int | None = None  # None: `nodes`; 0: a capacity block, whose scheduled start raises it
     tags: dict[str, str] = {}  # cloud tags of this pool beside the fleet's (owner overrides it)
+    old_first: bool = False  # replaced in place: the reservation that both would draw on holds one of them only
     accelerator: str | None = None  # GKE's string: "nvidia-h100-80gb"; None for TPU, which the machine type says
     gpu_driver: Literal["DEFAULT", "LATEST"] | None = None  # GKE GPU pools
     topology_shape: str | None = None  # TPU: "4x4"
