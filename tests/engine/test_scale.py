@@ -11,7 +11,7 @@ from tests.engine.project import Project
 
 pytestmark = pytest.mark.engine
 
-POOL = "{name: pretrain, site: use2, zone: us-east-2c, chip: h100, cards: 16, runtime: pytorch}"
+POOL = "{name: pretrain, site: use2, chip: h100, cards: 16, runtime: pytorch}"
 
 
 @pytest.fixture(scope="module")
