@@ -73,7 +73,7 @@ def test_real_accounts_are_refused_in_words_that_help() -> None:
 
 
 def test_a_mistyped_environment_lists_those_there_are() -> None:
-    with pytest.raises(EngineError, match=r"no environment 'prodd': .*; there are: dev, prod-base, "):
+    with pytest.raises(EngineError, match=r"no environment 'prodd': .*; there are: dev, multicloud, prod-base, "):
         embedded.require(layout(ROOT), "prodd")
 
 

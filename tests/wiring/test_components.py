@@ -19,13 +19,21 @@ def dev() -> Recorder:
 
 def test_what_dev_becomes(dev: Recorder) -> None:
     kinds = Counter(a.typ for a in dev.made)
+    assert kinds["aws:eks/nodeGroup:NodeGroup"] == 2
+    assert kinds["aws:ec2/launchTemplate:LaunchTemplate"] == 1
+    assert kinds["kubernetes:helm.sh/v3:Release"] == 2
+    assert kinds["kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"] == 1
+    assert kinds["kubernetes:kueue.x-k8s.io/v1beta2:Topology"] == 1
+
+
+def test_what_every_kind_of_site_becomes() -> None:
+    kinds = Counter(a.typ for a in build(load("multicloud")).made)
     assert kinds["aws:eks/nodeGroup:NodeGroup"] == 3  # system, h100, trn1n
     assert kinds["aws:ec2/launchTemplate:LaunchTemplate"] == 2
     assert kinds["gcp:container/nodePool:NodePool"] == 2  # system, one TPU slice
     assert kinds["kubernetes:helm.sh/v3:Release"] == 4  # Kueue everywhere, NVIDIA's plugin on EKS
     assert kinds["kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"] == 3
     assert kinds["accelerator-fleet:index:Volume"] == 3
-    assert kinds["kubernetes:kueue.x-k8s.io/v1beta2:Topology"] == 1
 
 
 def test_every_custom_resource_names_its_provider(dev: Recorder) -> None:
