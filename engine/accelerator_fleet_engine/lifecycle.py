@@ -182,6 +182,7 @@ def _clear(run: Run) -> int:
     orphans.end(run.place.home)
     for folder in (run.place.sim, run.place.state):
         shutil.rmtree(folder, ignore_errors=True)
+    (run.place.home / "kubeconfig").unlink(missing_ok=True)
     run.say("datacentre: stopped, its files are removed")
     return 0
 

@@ -158,8 +158,11 @@ def _sweep_socket(folder: Path) -> None:
 
 
 def reset(folder: Path) -> None:
-    """Stop, and empty the folder."""
+    """Stop, and empty the folder; the kubeconfig of `fleet sim seed lab` goes with it."""
     stop(folder)
+    kubeconfig = folder.parent / "kubeconfig"
+    if folder.name == "sim" and kubeconfig.is_file() and '"embedded-lab"' in kubeconfig.read_text():
+        kubeconfig.unlink()
     for path in folder.iterdir() if folder.is_dir() else []:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

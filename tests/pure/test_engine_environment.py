@@ -72,6 +72,26 @@ def test_real_accounts_are_refused_in_words_that_help() -> None:
     embedded.require(Layout(ROOT, ROOT / ".fleet"), "prod-embedded")
 
 
+@pytest.mark.parametrize(
+    ("site", "foreign"),
+    [
+        ("{name: a, kind: gke, project: embedded-x, region: us-central1, cidr: 10.20.0.0/14}", []),
+        ("{name: a, kind: gke, project: research, region: us-central1, cidr: 10.20.0.0/14}", ["a (research)"]),
+        ("{name: a, kind: existing, kubeconfig: {context: lab}}", []),
+        ("{name: a, kind: existing, kubeconfig: {context: prod}}", ["a (context prod)"]),
+    ],
+)
+def test_sites_of_other_kinds(tmp_path: Path, site: str, foreign: list[str]) -> None:
+    (tmp_path / "stacks" / "fleets").mkdir(parents=True)
+    (tmp_path / "stacks" / "Pulumi.x.yaml").write_text("config:\n  fleet:spec: fleets/x.yaml\n")
+    (tmp_path / "stacks" / "fleets" / "x.yaml").write_text(
+        f"fleet: a\ntags: {{owner: a, cost-center: b}}\nsites:\n  - {site}\n"
+    )
+    place = Layout(tmp_path, tmp_path / ".fleet")
+    assert embedded.foreign_sites(place, "x") == foreign
+    assert embedded.contexts(place, "x") == (["lab"] if "lab" in site else [])
+
+
 def test_a_mistyped_environment_lists_those_there_are() -> None:
     with pytest.raises(EngineError, match=r"no environment 'prodd': .*; there are: dev, multicloud, prod-base, "):
         embedded.require(layout(ROOT), "prodd")
