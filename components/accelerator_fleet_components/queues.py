@@ -54,9 +54,6 @@ class SiteQueues(pulumi.ComponentResource):
     def _create(self, site: SitePlan, pools: tuple[PoolPlan, ...], after: list[pulumi.Resource]) -> None:
         from pulumi_kubernetes import core
 
-        self.namespace = core.v1.Namespace(
-            f"{self._name}-{site.jobs_namespace}", metadata={"name": site.jobs_namespace}, opts=self._opts([])
-        )
         topology: list[pulumi.Resource] = []
         if site.topology_name is not None and any(p.topology for p in pools):
             levels = [{"nodeLabel": level} for level in site.topology_levels]
@@ -71,6 +68,10 @@ class SiteQueues(pulumi.ComponentResource):
                 "resourceGroups": resource_groups(pools),
             },
             [*after, *flavors],
+        )
+        # After the queue, so that it goes before it: Kueue keeps a queue while jobs run from it.
+        self.namespace = core.v1.Namespace(
+            f"{self._name}-{site.jobs_namespace}", metadata={"name": site.jobs_namespace}, opts=self._opts([queue])
         )
         for pool in pools:
             self._object("LocalQueue", pool.local_queue, {"clusterQueue": site.queue}, [queue, self.namespace], site)
