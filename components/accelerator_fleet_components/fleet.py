@@ -148,8 +148,9 @@ class Fleet(pulumi.ComponentResource):
         pools = self._plan.pools_of(site.name)
         addons = SiteAddons(site.name, site, cluster, base.cluster, base.nodes, self._child())
         kueue: list[pulumi.Resource] = [] if addons.kueue is None else [addons.kueue]
-        queues = SiteQueues(site.name, site, pools, cluster, base.cluster, kueue, self._child())
         volumes = self._plan.volumes_of(site.name)
+        keep = any(v.service == "csi" and v.retain for v in volumes)
+        queues = SiteQueues(site.name, site, pools, cluster, base.cluster, kueue, self._child(), keep)
         if volumes:
             from accelerator_fleet_components.volume_claims import VolumeClaims
 

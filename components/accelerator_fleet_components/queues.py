@@ -36,16 +36,21 @@ class SiteQueues(pulumi.ComponentResource):
         deleted_with: pulumi.Resource | None,
         after: list[pulumi.Resource],
         opts: pulumi.ResourceOptions | None = None,
+        keep_namespace: bool = False,
     ) -> None:
-        """`after`: Kueue itself, whose webhooks must answer before its objects are accepted."""
+        """`after`: Kueue itself, whose webhooks must answer before its objects are accepted.
+
+        `keep_namespace`: claims in it are all there is of somebody's data; a destroy leaves it.
+        """
         super().__init__(token("SiteQueues"), name, None, opts)
         self._name = name
         self._provider = cluster
         self._deleted_with = deleted_with
+        self._keep_namespace = keep_namespace
         self._create(site, pools, after)
         self.register_outputs({})
 
-    def _opts(self, after: list[pulumi.Resource]) -> pulumi.ResourceOptions:
+    def _opts(self, after: list[pulumi.Resource], **more: object) -> pulumi.ResourceOptions:
         # A dead cluster can still be destroyed: its objects go with it.
         return pulumi.ResourceOptions(
             parent=self,
@@ -54,6 +59,7 @@ class SiteQueues(pulumi.ComponentResource):
             depends_on=after,
             # A finalizer that does not go within minutes will not go by waiting longer.
             custom_timeouts=pulumi.CustomTimeouts(delete="3m"),
+            **more,  # type: ignore[arg-type]
         )
 
     def _create(self, site: SitePlan, pools: tuple[PoolPlan, ...], after: list[pulumi.Resource]) -> None:
@@ -74,9 +80,11 @@ class SiteQueues(pulumi.ComponentResource):
             },
             [*after, *flavors],
         )
-        # After the queue, so that it goes before it: running jobs hold a ClusterQueue, and end with their namespace.
+        # After the queue, so that it goes before it: Kueue keeps a queue while jobs run from it.
         self.namespace = core.v1.Namespace(
-            f"{self._name}-{site.jobs_namespace}", metadata={"name": site.jobs_namespace}, opts=self._opts([queue])
+            f"{self._name}-{site.jobs_namespace}",
+            metadata={"name": site.jobs_namespace},
+            opts=self._opts([queue], retain_on_delete=self._keep_namespace or None),
         )
         for pool in pools:
             self._object("LocalQueue", pool.local_queue, {"clusterQueue": site.queue}, [queue, self.namespace], site)

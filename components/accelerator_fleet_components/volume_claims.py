@@ -40,11 +40,13 @@ class VolumeClaims(pulumi.ComponentResource):
             self._claim(volume, after)
         self.register_outputs({"claims": [v.claim for v in volumes]})
 
-    def _opts(self, after: list[pulumi.Resource], **more: object) -> pulumi.ResourceOptions:
+    def _opts(
+        self, after: list[pulumi.Resource], deleted_with: pulumi.Resource | None, **more: object
+    ) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(
             parent=self,
             provider=self._cluster,
-            deleted_with=self._deleted_with,
+            deleted_with=deleted_with,
             depends_on=after,
             **more,  # type: ignore[arg-type]
         )
@@ -68,7 +70,7 @@ class VolumeClaims(pulumi.ComponentResource):
             volume.name,
             metadata={"name": self._pv_name(volume)},
             spec=source.apply(lambda s: {**fixed, **s}),
-            opts=self._opts([]),
+            opts=self._opts([], self._deleted_with),
         )
         return made
 
@@ -90,9 +92,11 @@ class VolumeClaims(pulumi.ComponentResource):
                 "volumeName": None if given is not None else self._pv_name(volume),
                 "resources": {"requests": {"storage": f"{volume.size_gib}Gi"}},
             },
-            # Where the claim is all there is, the data goes with it.
+            # It goes with its namespace: alone it would wait for the jobs that use it, and they for the namespace.
+            # Where the claim is all there is, the data goes with it: it is kept.
             opts=self._opts(
                 after,
+                after[0],
                 protect=volume.protect and given is not None,
                 retain_on_delete=volume.retain and given is not None,
             ),

@@ -29,7 +29,7 @@ def shell_env(env: str, project: Path) -> dict[str, str]:
     return {
         "PATH": os.pathsep.join(first + rest),
         "PULUMI_HOME": str(place.pulumi),
-        # No sidecar files: they are not written in one step, and a program that reads its own stack could meet half one.
+        # No sidecar files: they are not written in one step; a program that reads its own stack could meet half of one.
         "PULUMI_BACKEND_URL": f"file://{quote(str(place.state))}?metadata=skip",
         "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
         "PULUMI_CONTINUE_ON_ERROR": "true",

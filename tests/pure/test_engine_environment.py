@@ -37,7 +37,7 @@ def test_eval_gives_every_value_back_unharmed(tmp_path: Path, folder: str) -> No
 def test_everything_lies_under_fleet_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     variables = environment.shell_env("dev", tmp_path)
     assert variables["PULUMI_HOME"] == str(tmp_path / ".fleet" / "pulumi")
-    assert variables["PULUMI_BACKEND_URL"] == f"file://{tmp_path}/.fleet/state"
+    assert variables["PULUMI_BACKEND_URL"] == f"file://{tmp_path}/.fleet/state?metadata=skip"
     assert variables["ACCELERATOR_FLEET_SIM"] == str(tmp_path / ".fleet" / "sim")
     monkeypatch.setenv("ACCELERATOR_FLEET_HOME", str(tmp_path / "elsewhere"))
     assert environment.shell_env("dev", tmp_path)["ACCELERATOR_FLEET_SIM"] == str(tmp_path / "elsewhere" / "sim")
