@@ -1,6 +1,6 @@
 # One line a target: each calls the command that a person can type too. ENV names the environment.
 .DEFAULT_GOAL := help
-.PHONY: help setup engine up preview down test lint goldens bench docs
+.PHONY: help setup engine up preview down test slow lint goldens bench docs
 ENV ?= dev
 FLEET := .venv/bin/fleet
 
@@ -22,8 +22,11 @@ preview: setup  ## say what `make up` would change
 down: setup  ## remove ENV, or list what is protected
 	@$(FLEET) down --env $(ENV)
 
-test: engine  ## all tests, with a summary of what was skipped and why
-	@.venv/bin/python -m pytest $(ARGS)
+test: engine  ## all tests but the slow ones, with a summary of what was skipped and why
+	@.venv/bin/python -m pytest -m "not slow" $(ARGS)
+
+slow: engine  ## the slow tests: every kind of site at once
+	@.venv/bin/python -m pytest -m slow $(ARGS)
 
 lint: setup  ## ruff and mypy
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy .

@@ -10,7 +10,7 @@ import pytest
 from tests.engine.conftest import stop
 from tests.engine.project import Project
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 ENV = "multicloud"
 
 
