@@ -157,6 +157,8 @@ def test_the_real_kubernetes_provider_renders_the_vendors_charts_without_a_regis
     scratch = Scratch(tmp_path, MANIFESTS)
     # No registry answers here: a chart whose dependencies were not all in its folder would fail.
     scratch.env.update(HTTPS_PROXY="http://127.0.0.1:9", HTTP_PROXY="http://127.0.0.1:9", HELM_CACHE_HOME=str(tmp_path))
+    # A provider that renders to a folder refuses a kubeconfig, and a prepared shell has one.
+    scratch.env.pop("KUBECONFIG", None)
     scratch.pulumi("up", "--yes", "--skip-preview", "--stack", "dev")
     rendered = "\n".join(p.read_text() for p in (scratch.folder / "stacks" / "rendered").rglob("*.yaml"))
     assert "kind: ConfigMap" in rendered
