@@ -194,8 +194,10 @@ def test_real_accounts_are_refused_before_anything_is_made(life: Life) -> None:
     assert not (life.folder / ".fleet").exists()
 
 
+# A provider that renders to a folder refuses a kubeconfig, and a prepared shell has one.
 RENDER = """
-import pathlib, time
+import os, pathlib, time
+os.environ.pop("KUBECONFIG", None)
 import pulumi
 import pulumi_kubernetes as k8s
 provider = k8s.Provider("render", render_yaml_to_directory="rendered")
