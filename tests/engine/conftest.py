@@ -1,4 +1,4 @@
-"""One embedded datacentre with `dev` up, shared by the tests that only look or undo what they change."""
+"""One embedded datacentre with `single` up, shared by the tests that only look or undo what they change."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.engine.project import Project
 
 
 @pytest.fixture(scope="session")
-def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """A project whose environment dev is up."""
-    project = Project(tmp_path_factory.mktemp("dev") / "project")
+def single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A project whose environment single is up: one EKS cluster with H100 nodes."""
+    project = Project(tmp_path_factory.mktemp("single") / "project")
     try:
-        project.fleet("up", "--env", "dev")
+        project.fleet("up", "--env", "single")
         yield project
     finally:
         stop(project)

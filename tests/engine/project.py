@@ -44,19 +44,19 @@ class Project:
         return self._run(list(command), self.shell(env), ok, 120)
 
     def pulumi(
-        self, *args: str, env: str = "dev", shell: str = "", ok: bool = True, timeout: float = 400, **more: str
+        self, *args: str, env: str = "single", shell: str = "", ok: bool = True, timeout: float = 400, **more: str
     ) -> subprocess.CompletedProcess[str]:
         """The literal `pulumi ARGS --stack ENV` in a shell prepared for `shell`; keywords add variables."""
         command = ["pulumi", *args, "--stack", env, "--non-interactive"]
         return self._run(command, {**self.shell(shell or env), **more}, ok, timeout)
 
-    def preview(self, env: str = "dev") -> list[dict[str, Any]]:
+    def preview(self, env: str = "single") -> list[dict[str, Any]]:
         """The steps of `pulumi preview --json` that do something."""
         done = self.pulumi("preview", "--json", env=env)
         steps: list[dict[str, Any]] = json.loads(done.stdout)["steps"]
         return [step for step in steps if step["op"] not in {"same", "read"}]
 
-    def outputs(self, env: str = "dev") -> dict[str, Any]:
+    def outputs(self, env: str = "single") -> dict[str, Any]:
         """The stack's outputs."""
         found: dict[str, Any] = json.loads(self.pulumi("stack", "output", "--json", env=env).stdout)
         return found
@@ -68,7 +68,7 @@ class Project:
         assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {name}"
         path.write_text(text.replace(old, new))
 
-    def kubectl(self, site: str, path: str, env: str = "dev") -> Any:
+    def kubectl(self, site: str, path: str, env: str = "single") -> Any:
         """GET on a site's API server with the cloud's own token; JSON."""
         return api(self.outputs(env)["sites"][site], self.shell(env), "GET", path)
 

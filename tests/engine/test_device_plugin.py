@@ -23,14 +23,14 @@ def until(what: Callable[[], object], seconds: float = 30) -> object:
     return found
 
 
-def test_without_the_device_plugin_no_card_and_no_job(dev: Project) -> None:
-    site, shell = dev.outputs()["sites"]["use2"], dev.shell("dev")
+def test_without_the_device_plugin_no_card_and_no_job(single: Project) -> None:
+    site, shell = single.outputs()["sites"]["use2"], single.shell("single")
 
     def cards() -> list[str]:
-        return [n["status"]["allocatable"].get("nvidia.com/gpu", "0") for n in dev.kubectl("use2", POOL)["items"]]
+        return [n["status"]["allocatable"].get("nvidia.com/gpu", "0") for n in single.kubectl("use2", POOL)["items"]]
 
     assert cards() == ["8", "8"]
-    before = [d for d in dev.kubectl("use2", SETS)["items"] if d["metadata"]["name"] == "nvidia-device-plugin"]
+    before = [d for d in single.kubectl("use2", SETS)["items"] if d["metadata"]["name"] == "nvidia-device-plugin"]
     assert len(before) == 1
     name = before[0]["metadata"]["name"]
     again = {
@@ -42,18 +42,18 @@ def test_without_the_device_plugin_no_card_and_no_job(dev: Project) -> None:
     api(site, shell, "DELETE", f"{SETS}/{name}")
     try:
         assert until(lambda: cards() == ["0", "0"]), cards()
-        done = dev.fleet("job", "submit", "hello", "--pool", "pretrain", "--name", "nocards", "--wait", "6")
+        done = single.fleet("job", "submit", "hello", "--pool", "pretrain", "--name", "nocards", "--wait", "6", "--env", "single")
         print(done.stdout)
         assert "waiting" in done.stdout
-        pods = dev.kubectl("use2", "/api/v1/namespaces/jobs/pods?labelSelector=job-name%3Dnocards")["items"]
+        pods = single.kubectl("use2", "/api/v1/namespaces/jobs/pods?labelSelector=job-name%3Dnocards")["items"]
         assert not [p for p in pods if p["spec"].get("nodeName")]
     finally:
         api(site, shell, "POST", SETS, again)
     assert until(lambda: cards() == ["8", "8"]), cards()
 
     def placed() -> bool:
-        pods = dev.kubectl("use2", "/api/v1/namespaces/jobs/pods?labelSelector=job-name%3Dnocards")["items"]
+        pods = single.kubectl("use2", "/api/v1/namespaces/jobs/pods?labelSelector=job-name%3Dnocards")["items"]
         return len([p for p in pods if p["spec"].get("nodeName")]) == 2
 
     assert until(placed, 60), "the job stays pending although the cards are back"
-    dev.fleet("job", "delete", "nocards")
+    single.fleet("job", "delete", "nocards", "--env", "single")

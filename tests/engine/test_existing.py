@@ -36,9 +36,9 @@ NETWORK = ("Vpc", "Subnet", "InternetGateway", "NatGateway", "RouteTable", "Rout
 
 @pytest.fixture(scope="module")
 def existing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """A project whose dev names an existing VPC and cluster; both are there, nothing else is."""
+    """A project whose fleet names an existing VPC and cluster; both are there, nothing else is."""
     project = Project(tmp_path_factory.mktemp("existing") / "project")
-    (project.folder / "stacks" / "fleets" / "dev.yaml").write_text(SPEC)
+    (project.folder / "stacks" / "fleets" / "single.yaml").write_text(SPEC)
     try:
         project.fleet("sim", "start")
         project.fleet("sim", "seed", "existing")
@@ -57,14 +57,14 @@ def rows(project: Project) -> dict[tuple[str, str], tuple[str, ...]]:
 
 def test_nothing_in_an_existing_vpc_and_cluster_is_touched(existing: Project) -> None:
     before = rows(existing)
-    existing.fleet("up", "--env", "dev")
+    existing.fleet("up", "--env", "single")
     after = rows(existing)
     assert {key: after.get(key) for key in before} == before
     made = {key[0].rpartition(":")[2] for key, row in after.items() if row[0] == "program"}
     print(sorted(made))
     assert made.isdisjoint({*NETWORK, "Cluster", "Addon"})
     assert "NodeGroup" in made
-    assert "16/16" in existing.fleet("status").stdout
+    assert "16/16" in existing.fleet("status", "--env", "single").stdout
     existing.pulumi("destroy", "--yes")
     assert rows(existing) == before
 
@@ -84,8 +84,8 @@ def test_nothing_in_an_existing_vpc_and_cluster_is_touched(existing: Project) ->
 def test_an_id_that_does_not_exist_is_named_before_anything_is_created(
     existing: Project, request: pytest.FixtureRequest, old: str, new: str, text: str
 ) -> None:
-    existing.edit("fleets/dev.yaml", old, new)
-    request.addfinalizer(lambda: existing.edit("fleets/dev.yaml", new, old))
+    existing.edit("fleets/single.yaml", old, new)
+    request.addfinalizer(lambda: existing.edit("fleets/single.yaml", new, old))
     before = rows(existing)
     for command in ("preview", "up"):
         done = existing.pulumi(command, *(["--yes", "--skip-preview"] if command == "up" else []), ok=False)

@@ -10,23 +10,23 @@ pytestmark = pytest.mark.engine
 
 
 def test_a_sites_stack_comes_and_goes_beside_its_base(fresh: Project) -> None:
-    config = (fresh.folder / "stacks" / "Pulumi.dev.yaml").read_text()
+    config = (fresh.folder / "stacks" / "Pulumi.single.yaml").read_text()
     scopes = {
-        "dev-base": "{layers: [base]}",
-        "dev-use2": "{sites: [use2], layers: [pools, cluster], base: organization/accelerator-fleet/dev-base}",
+        "single-base": "{layers: [base]}",
+        "single-use2": "{sites: [use2], layers: [pools, cluster], base: organization/accelerator-fleet/single-base}",
     }
     for stack, scope in scopes.items():
         path = fresh.folder / "stacks" / f"Pulumi.{stack}.yaml"
         path.write_text(config.replace("config:\n", f"config:\n  fleet:scope: {scope}\n"))
-    fresh.fleet("up", "--env", "dev-base")
-    up = fresh.fleet("up", "--env", "dev-use2")
+    fresh.fleet("up", "--env", "single-base")
+    up = fresh.fleet("up", "--env", "single-use2")
     assert "16/16" in up.stdout
-    assert fresh.preview("dev-use2") == []
+    assert fresh.preview("single-use2") == []
     # Running work does not keep the stack from going: the jobs' namespace goes before the queue that they hold.
-    fresh.fleet("job", "submit", "hello", "--pool", "pretrain", "--name", "busy", "--env", "dev-use2")
-    assert "running" in fresh.fleet("job", "list", "--env", "dev-use2").stdout
-    fresh.fleet("down", "--env", "dev-use2")
-    assert fresh.preview("dev-base") == []
-    nodes = fresh.kubectl("use2", "/api/v1/nodes", env="dev-base")["items"]
+    fresh.fleet("job", "submit", "hello", "--pool", "pretrain", "--name", "busy", "--env", "single-use2")
+    assert "running" in fresh.fleet("job", "list", "--env", "single-use2").stdout
+    fresh.fleet("down", "--env", "single-use2")
+    assert fresh.preview("single-base") == []
+    nodes = fresh.kubectl("use2", "/api/v1/nodes", env="single-base")["items"]
     assert {n["metadata"]["labels"].get("accelerator-fleet.dev/pool") for n in nodes} == {"system"}
-    fresh.fleet("down", "--env", "dev-base")
+    fresh.fleet("down", "--env", "single-base")

@@ -15,15 +15,15 @@ POOL = "{name: pretrain, site: use2, chip: h100, cards: 16, runtime: pytorch}"
 
 
 @pytest.fixture(scope="module")
-def scaled(dev: Project) -> Iterator[tuple[Project, list[dict[str, Any]]]]:
-    """dev with its pool at 32 cards, and the steps that the preview had announced."""
-    dev.edit("fleets/dev.yaml", POOL, POOL.replace("16", "32"))
-    steps = dev.preview()
-    dev.pulumi("up", "--yes")
-    yield dev, steps
-    dev.edit("fleets/dev.yaml", POOL.replace("16", "32"), POOL)
-    dev.pulumi("up", "--yes")
-    nodes = dev.kubectl("use2", "/api/v1/nodes?labelSelector=accelerator-fleet.dev%2Fpool%3Dpretrain")["items"]
+def scaled(single: Project) -> Iterator[tuple[Project, list[dict[str, Any]]]]:
+    """single with its pool at 32 cards, and the steps that the preview had announced."""
+    single.edit("fleets/single.yaml", POOL, POOL.replace("16", "32"))
+    steps = single.preview()
+    single.pulumi("up", "--yes")
+    yield single, steps
+    single.edit("fleets/single.yaml", POOL.replace("16", "32"), POOL)
+    single.pulumi("up", "--yes")
+    nodes = single.kubectl("use2", "/api/v1/nodes?labelSelector=accelerator-fleet.dev%2Fpool%3Dpretrain")["items"]
     assert len(nodes) == 2
 
 
@@ -50,7 +50,7 @@ def test_a_gang_of_32_cards_lands_on_four_nodes(scaled: tuple[Project, list[dict
     nodes = project.kubectl("use2", "/api/v1/nodes?labelSelector=accelerator-fleet.dev%2Fpool%3Dpretrain")["items"]
     assert len(nodes) == 4
     assert [n["status"]["allocatable"]["nvidia.com/gpu"] for n in nodes] == ["8"] * 4
-    done = project.fleet("job", "submit", "pytorch", "--pool", "pretrain", "--name", "gang32", "--env", "dev")
+    done = project.fleet("job", "submit", "pytorch", "--pool", "pretrain", "--name", "gang32", "--env", "single")
     print(done.stdout)
     try:
         pods = project.kubectl("use2", "/api/v1/namespaces/jobs/pods?labelSelector=job-name%3Dgang32")["items"]
@@ -60,9 +60,9 @@ def test_a_gang_of_32_cards_lands_on_four_nodes(scaled: tuple[Project, list[dict
         admitted = {c["type"]: c["status"] for c in workloads[0]["status"]["conditions"]}
         assert admitted["Admitted"] == "True"
         assert "kwok" in done.stdout
-        listed = project.fleet("job", "list", "--env", "dev").stdout
+        listed = project.fleet("job", "list", "--env", "single").stdout
         assert "running" in listed
-        assert "kwok" in project.fleet("job", "logs", "gang32", "--env", "dev").stdout
+        assert "kwok" in project.fleet("job", "logs", "gang32", "--env", "single").stdout
     finally:
-        project.fleet("job", "delete", "gang32", "--env", "dev")
-    assert "no jobs" in project.fleet("job", "list", "--env", "dev").stdout
+        project.fleet("job", "delete", "gang32", "--env", "single")
+    assert "no jobs" in project.fleet("job", "list", "--env", "single").stdout

@@ -93,7 +93,7 @@ def test_sites_of_other_kinds(tmp_path: Path, site: str, foreign: list[str]) -> 
 
 
 def test_a_mistyped_environment_lists_those_there_are() -> None:
-    with pytest.raises(EngineError, match=r"no environment 'prodd': .*; there are: dev, multicloud, prod-base, "):
+    with pytest.raises(EngineError, match=r"no environment 'prodd': .*; there are: dev, prod-base, "):
         embedded.require(layout(ROOT), "prodd")
 
 

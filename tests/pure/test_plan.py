@@ -60,13 +60,13 @@ def without_counts(p: PoolPlan) -> dict[str, object]:
 # --- the committed environments ------------------------------------------------------------------------------------
 
 
-def test_dev_is_two_unprotected_nodes() -> None:
-    (p,) = env("dev").pools
+def test_single_is_two_unprotected_nodes() -> None:
+    (p,) = env("single").pools
     assert (p.machine, p.nodes, p.cards, p.protect) == ("p5.48xlarge", 2, 16, False)
 
 
-def test_multicloud_is_small_unprotected_and_on_every_kind_of_site() -> None:
-    dev = env("multicloud")
+def test_dev_is_small_unprotected_and_on_every_kind_of_site() -> None:
+    dev = env("dev")
     assert [s.kind for s in dev.sites] == ["eks", "gke", "existing"]
     assert [(p.name, p.site, p.machine, p.nodes, p.cards, p.protect) for p in dev.pools] == [
         ("pretrain", "use2", "p5.48xlarge", 2, 16, False),
@@ -92,7 +92,7 @@ def test_prod_embedded_plans_what_prod_plans() -> None:
 
 
 def test_no_two_environments_share_addresses() -> None:
-    sites = [s for e in ("multicloud", "staging", "prod") for s in env(e).sites]
+    sites = [s for e in ("dev", "staging", "prod") for s in env(e).sites]
     blocks = [IPv4Network(s.network.cidr) for s in sites if s.network and s.network.cidr]
     blocks += [IPv4Network(s.gke_network.pods_cidr) for s in sites if s.gke_network]
     assert not any(a.overlaps(b) for i, a in enumerate(blocks) for b in blocks[:i])
@@ -375,14 +375,14 @@ def test_the_shape_key_ignores_what_changes_in_place(change: dict[str, Any]) -> 
     assert one(**change).shape_key == one().shape_key
 
 
-MULTICLOUD_KEYS = ["ee6be57e", "e3c2aaa8", "b2753935", "2618013e"]
+DEV_KEYS = ["ee6be57e", "e3c2aaa8", "b2753935", "2618013e"]
 
 
 def test_shape_keys_stay_what_they_were() -> None:
     """A changed key replaces every pool of every fleet: only ever on purpose, with a page that says how to move."""
-    assert {e: [p.shape_key for p in env(e).pools] for e in ("dev", "multicloud", "prod")} == {
-        "dev": ["1ef17969"],
-        "multicloud": MULTICLOUD_KEYS,
+    assert {e: [p.shape_key for p in env(e).pools] for e in ("dev", "single", "prod")} == {
+        "dev": DEV_KEYS,
+        "single": ["1ef17969"],
         "prod": ["c8731583", "7f60116e"],
     }
 

@@ -186,8 +186,8 @@ def test_trn1n_where_the_h100_pool_was_names_the_zone_that_has_it() -> None:
     assert text == "pools[0].zone: us-east-2a has no trn1n.32xlarge; zones that have it: us-east-2c"
 
 
-def test_multiclouds_pretrain_moves_by_one_word() -> None:
-    text = (ROOT / "stacks" / "fleets" / "multicloud.yaml").read_text(encoding="utf-8")
+def test_devs_pretrain_moves_by_one_word() -> None:
+    text = (ROOT / "stacks" / "fleets" / "dev.yaml").read_text(encoding="utf-8")
     line = next(x for x in text.splitlines() if "name: pretrain" in x)
     assert "zone: us-east-2c, chip: h100" in line, "the one zone of the region with both"
     assert one(site="use2", zone="us-east-2c", chip="trn1n", cards=16).machine == "trn1n.32xlarge"

@@ -15,7 +15,7 @@ from accelerator_fleet.errors import FleetError, nearest, unknown
 
 ROOT = Path(__file__).parents[2]
 FLEETS = ROOT / "stacks" / "fleets"
-ENVS = ("dev", "staging", "prod", "prod-embedded")
+ENVS = ("dev", "single", "staging", "prod", "prod-embedded")
 
 SITE = 'sites:\n  - {name: use2, kind: eks, account: "111122223333", region: us-east-2, cidr: 10.16.0.0/16}\n'
 BASE = f"fleet: accel\ntags: {{owner: a, cost-center: b}}\n{SITE}"

@@ -13,12 +13,12 @@ from tests.wiring.recorder import Recorder, build, load
 
 
 @pytest.fixture(scope="module")
-def dev() -> Recorder:
-    return build(load("dev"))
+def single() -> Recorder:
+    return build(load("single"))
 
 
-def test_what_dev_becomes(dev: Recorder) -> None:
-    kinds = Counter(a.typ for a in dev.made)
+def test_what_single_becomes(single: Recorder) -> None:
+    kinds = Counter(a.typ for a in single.made)
     assert kinds["aws:eks/nodeGroup:NodeGroup"] == 2
     assert kinds["aws:ec2/launchTemplate:LaunchTemplate"] == 1
     assert kinds["kubernetes:helm.sh/v3:Release"] == 2
@@ -27,7 +27,7 @@ def test_what_dev_becomes(dev: Recorder) -> None:
 
 
 def test_what_every_kind_of_site_becomes() -> None:
-    kinds = Counter(a.typ for a in build(load("multicloud")).made)
+    kinds = Counter(a.typ for a in build(load("dev")).made)
     assert kinds["aws:eks/nodeGroup:NodeGroup"] == 3  # system, h100, trn1n
     assert kinds["aws:ec2/launchTemplate:LaunchTemplate"] == 2
     assert kinds["gcp:container/nodePool:NodePool"] == 2  # system, one TPU slice
@@ -36,13 +36,13 @@ def test_what_every_kind_of_site_becomes() -> None:
     assert kinds["accelerator-fleet:index:Volume"] == 3
 
 
-def test_every_custom_resource_names_its_provider(dev: Recorder) -> None:
-    plain = [a.name for a in dev.made if a.custom and not a.typ.startswith("pulumi:") and not a.provider]
+def test_every_custom_resource_names_its_provider(single: Recorder) -> None:
+    plain = [a.name for a in single.made if a.custom and not a.typ.startswith("pulumi:") and not a.provider]
     assert plain == []
 
 
-def test_the_launch_template_has_the_machines_interfaces(dev: Recorder) -> None:
-    template = next(a for a in dev.of("aws:ec2/launchTemplate:LaunchTemplate") if a.name == "pretrain")
+def test_the_launch_template_has_the_machines_interfaces(single: Recorder) -> None:
+    template = next(a for a in single.of("aws:ec2/launchTemplate:LaunchTemplate") if a.name == "pretrain")
     cards = template.inputs["networkInterfaces"]
     efa = [c for c in cards if c["interfaceType"] in {"efa", "efa-only"}]
     assert len(efa) == 32  # p5.48xlarge: EC2's DescribeInstanceTypes
