@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pulumi
 
 from accelerator_fleet.plan.model import FleetPlan, PoolPlan, SitePlan, VolumePlan
+from accelerator_fleet.plan.names import flavor_key
 from accelerator_fleet_components.cluster_access import EksAccess, kubernetes_provider
 from accelerator_fleet_components.scope import Scope
 from accelerator_fleet_components.site_base import SiteBase, make_base
@@ -170,4 +171,7 @@ def _shape(pool: PoolPlan) -> dict[str, object]:
         "nodes": pool.nodes,
         "cards": pool.cards,
         "shapeKey": pool.shape_key,
+        "reservation": pool.reservation,
+        "flavor": pool.flavor,
+        "flavorKey": flavor_key(pool),
     }

@@ -6,22 +6,18 @@ from typing import Any
 
 import pulumi
 
-Placements = dict[str, tuple[str, str]]
+from accelerator_fleet.plan.placed import Placements, placements
 
 
 def read(base: str | None) -> Placements:
-    """Pool -> (site, zone) and `volumes/<name>` -> (site, zone) of this stack and of the one with its base layer.
+    """What is up of this stack and of the one with its base layer: nothing before the first `up`.
 
-    Nothing before the first `up`. Read before planning, so by a call: an output would come too late for a plain value.
+    Read before planning, so by a call: an output would come too late for a plain value.
     """
     own = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
     found: Placements = {}
     for stack in [own] if base is None else [base, own]:
-        outputs = _outputs(stack)
-        for prefix, key in (("", "pools"), ("volumes/", "volumes")):
-            for name, one in (outputs.get(key) or {}).items():
-                if isinstance(one, dict) and one.get("site"):
-                    found[f"{prefix}{name}"] = (str(one["site"]), str(one.get("zone") or ""))
+        found |= placements(_outputs(stack))
     return found
 
 

@@ -67,13 +67,10 @@ def outputs(env: str) -> dict[str, Any]:
 
 
 def placements(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """Where pools and volumes are, from a stack's outputs, as `plan` takes it: what is left open stays there."""
-    out: dict[str, tuple[str, str]] = {}
-    for prefix, key in (("", "pools"), ("volumes/", "volumes")):
-        for name, one in (found.get(key) or {}).items():
-            if isinstance(one, dict) and one.get("site"):
-                out[f"{prefix}{name}"] = (str(one["site"]), str(one.get("zone") or ""))
-    return out
+    """See `accelerator_fleet.plan.placed.placements`."""
+    from accelerator_fleet.plan import placed
+
+    return placed.placements(found)
 
 
 @contextlib.contextmanager

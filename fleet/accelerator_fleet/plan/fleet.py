@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from accelerator_fleet.catalog.model import Catalog
 from accelerator_fleet.errors import FleetError, raise_all
 from accelerator_fleet.plan.model import FleetPlan, PoolPlan, VolumePlan
-from accelerator_fleet.plan.names import name_errors
+from accelerator_fleet.plan.names import kept_flavor, name_errors
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.plan.pool import plan_pool
 from accelerator_fleet.plan.site import plan_site, site_errors
@@ -33,6 +33,7 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
     protect = spec.env != UNPROTECTED_ENV if said is None else said
     notes = Notes()
     pools = _pools(spec, catalog, placements, notes, errors, broken, protect=protect)
+    pools = [p.model_copy(update={"flavor": kept_flavor(p, placements.get(f"flavors/{p.name}"))}) for p in pools]
     raise_all(_once(errors))
     volumes = _volumes(spec, catalog, placements, notes, errors, pools, protect=protect)
     raise_all(_once(errors))

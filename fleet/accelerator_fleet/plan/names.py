@@ -9,6 +9,7 @@ from typing import Final
 from accelerator_fleet.catalog.model import Catalog
 from accelerator_fleet.errors import FleetError
 from accelerator_fleet.plan.model import PoolPlan
+from accelerator_fleet.plan.placed import OF_SHAPE
 from accelerator_fleet.spec.model import FleetSpec
 
 CLOUD: Final = {"eks": "EKS", "gke": "GKE"}
@@ -29,11 +30,28 @@ def flavor_name(pool: PoolPlan) -> str:
     """The pool's ResourceFlavor. Kueue lets nothing of a flavour change that has a topology: what stands in it is part
     of the name, so that another chip or taint is another flavour. GPUs with their own taint keep the pool's name.
     """
-    taints = [[t.key, t.value, t.effect] for t in pool.taints]
-    plain = pool.topology and taints == [["nvidia.com/gpu", "present", "NoSchedule"]]
+    gpu = [("nvidia.com/gpu", "present", "NoSchedule")]
+    plain = pool.topology and [(t.key, t.value, t.effect) for t in pool.taints] == gpu
     if plain or pool.capacity_mode == "existing":
         return pool.name
-    return f"{pool.name}-{shape_key({'topology': pool.topology, 'taints': taints})}"
+    return f"{pool.name}-{flavor_key(pool)}"
+
+
+def flavor_key(pool: PoolPlan) -> str:
+    """Digest of what stands in the pool's ResourceFlavor and cannot change there."""
+    taints = [[t.key, t.value, t.effect] for t in pool.taints]
+    return shape_key({"topology": pool.topology, "taints": taints})
+
+
+def kept_flavor(pool: PoolPlan, kept: tuple[str, str] | None) -> str:
+    """The flavour that is up (`kept`: its name and what it was for), while it is for the same; else the pool's own.
+
+    A name that is up for something else is not taken: Kueue would refuse the change.
+    """
+    name, was_for = kept or ("", "")
+    if was_for in {flavor_key(pool), f"{OF_SHAPE}{pool.shape_key}"}:
+        return name
+    return f"{pool.name}-{flavor_key(pool)}" if name == pool.flavor and pool.topology else pool.flavor
 
 
 def shape_key(shape: dict[str, object]) -> str:
