@@ -56,7 +56,9 @@ def render(found: Move, env: str) -> str:
 
 
 def _said(pool: PoolPlan) -> str:
-    machine = f"{pool.nodes} x {pool.machine}" if pool.machine else f"{pool.nodes} nodes that are there"
+    from accelerator_fleet.cli.table import count
+
+    machine = f"{pool.nodes} x {pool.machine}" if pool.machine else f"on {count(pool.nodes, 'node')} found there"
     shape = f", {pool.slices} x {pool.topology_shape}" if pool.topology_shape else ""
     return f"{pool.cards} {pool.chip} on {pool.site}{f' ({pool.zone})' if pool.zone else ''}, {machine}{shape}"
 

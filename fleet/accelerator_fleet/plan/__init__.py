@@ -18,7 +18,7 @@ def plan(spec: FleetSpec, catalog: Catalog, placements: Mapping[str, tuple[str, 
     """What `spec` means, entirely: sites, pools, volumes, names, addresses, facts relied on and reasons.
 
     `placements`: pool -> (site, zone) that it is in, and `volumes/<name>` -> (site, zone), from the last outputs:
-    what the spec leaves open stays there.
+    what the spec leaves open stays there. `reservations/<pool>` -> (reservation or "", machine) of the pool's nodes.
     Raises FleetError or FleetErrors with the path of everything that cannot be built.
     """
     # Here, because the catalogue's models use this package's `model`.

@@ -29,7 +29,6 @@ def common(spec: FleetSpec, index: int, site: str, word: str, *, protect: bool) 
         "protect": protect,
         "tags": tags(pool),
         "volume_claims": claims,
-        "old_first": pool.capacity.reservation is not None,
     }
 
 

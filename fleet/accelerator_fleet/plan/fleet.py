@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 from accelerator_fleet.catalog.model import Catalog
 from accelerator_fleet.errors import FleetError, raise_all
+from accelerator_fleet.plan.leaving import say_moves
 from accelerator_fleet.plan.model import FleetPlan, PoolPlan, VolumePlan
 from accelerator_fleet.plan.names import kept_flavor, name_errors
 from accelerator_fleet.plan.notes import Notes
-from accelerator_fleet.plan.pool import plan_pool
+from accelerator_fleet.plan.pool import plan_pool, with_sites_that_can
+from accelerator_fleet.plan.reservations import shared
 from accelerator_fleet.plan.site import plan_site, site_errors
 from accelerator_fleet.plan.volume import plan_volume
 from accelerator_fleet.spec.check import check
@@ -37,10 +39,7 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
     raise_all(_once(errors))
     volumes = _volumes(spec, catalog, placements, notes, errors, pools, protect=protect)
     raise_all(_once(errors))
-    for pool in pools:
-        was = placements.get(pool.name)
-        if was and was[0] != pool.site:
-            _moves(spec, pool, was[0], notes)
+    say_moves(spec, pools, placements, notes)
     sites = tuple(
         plan_site(
             spec,
@@ -81,10 +80,12 @@ def _pools(
         if broken.intersection(pool.site):
             continue  # its errors would only follow from the site's
         try:
-            kept = placements.get(pool.name)
-            pools.append(plan_pool(spec, i, catalog, notes, protect=protect, kept=kept, broken=frozenset(broken)))
+            kept, held = placements.get(pool.name), placements.get(f"reservations/{pool.name}")
+            made = plan_pool(spec, i, catalog, notes, protect=protect, kept=kept, held=held, broken=frozenset(broken))
+            pools.append(made)
         except FleetError as e:
             errors += e.errors
+    errors += [with_sites_that_can(spec, i, e, catalog, frozenset(broken)) for i, e in shared(spec, pools)]
     return pools
 
 
@@ -108,18 +109,6 @@ def _volumes(
         except FleetError as e:
             errors += e.errors
     return volumes
-
-
-def _moves(spec: FleetSpec, pool: PoolPlan, old: str, notes: Notes) -> None:
-    """Says what a change of site means: other nodes, and data that stays behind."""
-    index = next(i for i, p in enumerate(spec.pools) if p.name == pool.name)
-    left = [v.name for v in spec.volumes if v.site == old]
-    here = [v.name for v in spec.volumes if v.site == pool.site]
-    text = f"the pool leaves {old}; in one step its old nodes go while new ones come (`fleet move` makes it two)"
-    if left:
-        text += f"; the volume {', '.join(left)} stays on {old} and does not follow"
-        text += f" ({pool.site} has {', '.join(here)})" if here else f" ({pool.site} has none)"
-    notes.warn(f"pools[{index}].site", pool.site, text)
 
 
 def _once(errors: list[FleetError]) -> list[FleetError]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from accelerator_fleet.plan import plan
 from accelerator_fleet.plan.model import FleetPlan, PoolPlan
 from accelerator_fleet.spec.model import FleetSpec, PoolSpec
 
+# Fields of the new entry that the command has a word for.
+OPTIONS = ("chip", "cards", "zone", "topology", "cards_per_node")
 # What is said of the old nodes and means nothing, or another thing, on the new site.
 STAYS_BEHIND = ("zone", "variant", "machine", "topology", "capacity", "cards_per_node", "node_selector", "disk")
 
@@ -56,8 +59,10 @@ def move(spec: FleetSpec, catalog: Catalog, wanted: Wanted) -> Move:
     comes = PoolSpec.model_validate(entry)
     both = (*spec.pools[:index], stays, *spec.pools[index + 1 :], comes)
     after = (*spec.pools[:index], *spec.pools[index + 1 :], comes)
-    first = _planned(spec, both, catalog)
-    _planned(spec, after, catalog)
+    here = {p.name: (p.site, p.zone) for p in now.pools}
+    here |= {f"volumes/{v.name}": (v.site, v.zone or "") for v in now.volumes}
+    first = _planned(spec, both, catalog, here)
+    _planned(spec, after, catalog, here)
     at = spec.error(f"pools[{index}]", "")
     return Move(
         old=old,
@@ -94,12 +99,18 @@ def _entry(pool: PoolSpec, old: PoolPlan, wanted: Wanted) -> dict[str, Any]:
     return keep
 
 
-def _planned(spec: FleetSpec, pools: tuple[PoolSpec, ...], catalog: Catalog) -> FleetPlan:
+def _planned(
+    spec: FleetSpec, pools: tuple[PoolSpec, ...], catalog: Catalog, here: Mapping[str, tuple[str, str]]
+) -> FleetPlan:
     try:
-        return plan(spec.model_copy(update={"pools": pools}), catalog)
+        return plan(spec.model_copy(update={"pools": pools}), catalog, here)
     except FleetError as e:
         # Its file and line would be those of another entry: the new one stands nowhere yet.
         message = e.message.partition("; sites that can")[0]
+        field = e.path.rpartition(".")[2]
+        if e.path.startswith(f"pools[{len(pools) - 1}].") and field in OPTIONS:
+            option = f"--{field.replace('_', '-')}"
+            raise FleetError(option, message.replace(f"`{field}`", f"`{option} N`")) from None
         raise FleetError("--to", f"the pool cannot be there: {e.path}: {message}") from None
 
 

@@ -15,11 +15,13 @@ from accelerator_fleet.plan.machine import choose
 from accelerator_fleet.plan.model import PoolPlan
 from accelerator_fleet.plan.names import flavor_name, group_prefix, shape_key
 from accelerator_fleet.plan.notes import Notes
+from accelerator_fleet.plan.reservations import old_goes_first, ruled_out
 from accelerator_fleet.plan.zone import choose_zone
 from accelerator_fleet.spec.model import CapacitySpec, FleetSpec
 
 # Fields by which a site cannot carry a pool that another could.
 PLACED_BY: Final = ("chip", "site", "zone", "mode", "reservation")
+CLOUDS_OWN: Final = ("Google", "AWS")  # whose chips are in no one's racks but theirs
 
 
 def plan_pool(
@@ -30,10 +32,11 @@ def plan_pool(
     *,
     protect: bool,
     kept: tuple[str, str] | None = None,
+    held: tuple[str, str] | None = None,
     broken: frozenset[str] = frozenset(),
 ) -> PoolPlan:
     """`pools[index]`. `broken`: sites with errors of their own. `kept`: the site and zone that it is in, which
-    stay while they are among the spec's and can carry it.
+    stay while they are among the spec's and can carry it; `held`: the reservation and machine of its nodes.
 
     Raises the FleetError of its first site, with the sites that could, when none of its sites can carry it.
     """
@@ -47,6 +50,9 @@ def plan_pool(
         tried = Notes()
         try:
             out = _on_site(spec, index, name, catalog, tried, protect=protect, zone=kept[1] if kept and stays else None)
+            wrong = ruled_out(spec, index, out, kept, held)
+            if wrong:
+                raise wrong
         except FleetError as e:
             first = first or e
             continue
@@ -54,12 +60,12 @@ def plan_pool(
             why = "first of the list" if first is None else f"first that can carry it ({first.message})"
             notes.because(f"pools[{index}].site", name, "the pool is there already" if stays else why)
         notes.take(tried)
-        return out.model_copy(update={"flavor": flavor_name(out)})
+        return out.model_copy(update={"flavor": flavor_name(out), "old_first": old_goes_first(out, held)})
     assert first is not None
-    raise _with_sites_that_can(spec, index, first, catalog, broken)
+    raise with_sites_that_can(spec, index, first, catalog, broken)
 
 
-def _with_sites_that_can(
+def with_sites_that_can(
     spec: FleetSpec, index: int, error: FleetError, catalog: Catalog, broken: frozenset[str]
 ) -> FleetError:
     """The error, with the fleet's other sites that could carry the pool, in their own zone and at their own price."""
@@ -67,21 +73,33 @@ def _with_sites_that_can(
     field = error.path.rpartition(".")[2]
     if field not in PLACED_BY or (field == "zone" and pool.zone is None):
         return error
-    fits: list[str] = []
-    for site in spec.sites:
-        if site.name in pool.site or site.name in broken:
-            continue
-        trial = pool.model_copy(update={"zone": None, "capacity": CapacitySpec(), "site": (site.name,)})
-        pools = (*spec.pools[:index], trial, *spec.pools[index + 1 :])
-        try:
-            out = _on_site(spec.model_copy(update={"pools": pools}), index, site.name, catalog, Notes(), protect=False)
-        except FleetError:
-            continue
-        fits.append(f"{site.name} ({out.zone or site.kind})")
+    others = [s.name for s in spec.sites if s.name not in pool.site and s.name not in broken]
+    fits = {name: text for name in others if (text := _fits(spec, index, name, catalog)) is not None}
     if not fits:
         return error
-    text = f"{error.message}; sites that can: {', '.join(fits)}, by `site` and `zone`, or `fleet move {pool.name}`"
+    move = f"fleet move {pool.name} --to {next(iter(fits))} --chip {pool.chip}"
+    text = f"{error.message}; sites that can: {', '.join(fits.values())}, by `site` and `zone`; "
+    text += f"if {pool.name} is up, put its old line back and see `{move}`"
     return FleetError(error.path, text, file=error.file, line=error.line)
+
+
+def _fits(spec: FleetSpec, index: int, name: str, catalog: Catalog) -> str | None:
+    """How a site could carry the pool: with its zone; of an existing cluster nothing is known but by asking it."""
+    pool = spec.pools[index]
+    site = next(s for s in spec.sites if s.name == name)
+    if site.kind == "existing":
+        words = catalog.words.entries
+        word = next((w for w, e in words.items() if pool.chip.lower() in (w, *e.aliases)), None)
+        if word is None or any(catalog.chips.entries[c].vendor in CLOUDS_OWN for c in words[word].variants.values()):
+            return None
+        return f"{name} (existing, if it has {word})"
+    trial = pool.model_copy(update={"zone": None, "capacity": CapacitySpec(), "site": (name,)})
+    pools = (*spec.pools[:index], trial, *spec.pools[index + 1 :])
+    try:
+        out = _on_site(spec.model_copy(update={"pools": pools}), index, name, catalog, Notes(), protect=False)
+    except FleetError:
+        return None
+    return f"{name} ({out.zone})"
 
 
 def _on_site(

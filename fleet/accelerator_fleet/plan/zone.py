@@ -63,7 +63,13 @@ def choose_zone(
         if pool.zone not in known:
             raise spec.error(path, unknown(f"zone of {region}", pool.zone, known))
         if pool.zone not in offered:
-            raise spec.error(path, f"{pool.zone} has no {machine}; {_elsewhere(catalog, region, machine, cloud)}")
+            text = f"{pool.zone} has no {machine}; {_elsewhere(catalog, region, machine, cloud)}"
+            held = pool.capacity.reservation
+            if held is not None:
+                text += (
+                    f"; the reservation {held} is for the nodes in {pool.zone}: name another, or leave `capacity` out"
+                )
+            raise spec.error(path, text)
         if pool.zone not in reached:
             text = f"the VPC of {site.name} has no subnet in {pool.zone}; it has them in: "
             raise spec.error(path, text + ", ".join(reached))
