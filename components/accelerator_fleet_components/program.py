@@ -10,7 +10,7 @@ from accelerator_fleet import catalog, spec
 from accelerator_fleet.errors import FleetError, raise_all
 from accelerator_fleet.plan import plan as make_plan
 from accelerator_fleet.plan.model import FleetPlan, SitePlan
-from accelerator_fleet_components import existing, existing_nodes, placements
+from accelerator_fleet_components import adoption, existing, existing_nodes, placements
 from accelerator_fleet_components.fleet import Fleet
 from accelerator_fleet_components.scope import Scope
 from accelerator_fleet_components.scope import read as read_scope
@@ -33,6 +33,7 @@ def run(folder: Path) -> None:
 
 
 def _run(folder: Path) -> None:
+    adoption.register()
     config = pulumi.Config("fleet")
     wanted = spec.load(folder / config.require("spec"))
     scope = read_scope(config.get_object("scope"), [s.name for s in wanted.sites])

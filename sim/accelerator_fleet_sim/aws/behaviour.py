@@ -59,6 +59,21 @@ class Behaviour:
         """Outputs as the API gives them now."""
         return resource.outputs
 
+    def imported(self, scope: Scope, identity: str) -> str:
+        """The id behind what people give to import (the provider's importer). AwsError for another form."""
+        return identity
+
+    def unread(self, outputs: dict[str, Any]) -> dict[str, Any]:
+        """Outputs of an import: without what the provider's Read does not set and only a state has."""
+        left = dict(outputs)
+        for path in self.row.get("unread", []):
+            name, _, inner = path.partition(".")
+            if inner and isinstance(left.get(name), dict):
+                left[name] = {k: v for k, v in left[name].items() if k != inner}
+            elif not inner:
+                left.pop(name, None)
+        return left
+
     def seconds(self, scope: Scope, kind: str, resource: Resource, before: dict[str, Any] | None = None) -> float:
         """Simulated seconds of a create, update or delete."""
         what = self.row.get("seconds", {}).get(kind)

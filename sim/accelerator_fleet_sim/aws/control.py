@@ -117,10 +117,15 @@ class ControlPlane:
     def read(self, call: dict[str, Any]) -> Any:
         """A resource as it is; None when it is gone."""
         behaviour, scope = self._behaviour(call), self._scope(call)
-        found = scope.find(behaviour.token, call["id"])
+        imports = not call.get("state", True)  # a read that knows the id alone
+        try:
+            found = scope.find(behaviour.token, behaviour.imported(scope, call["id"]) if imports else call["id"])
+        except AwsError as error:
+            raise HttpError(400, {"code": error.code, "message": error.message, "text": error.message}) from error
         if found is None:
             return None
-        return {"id": found.id, "outputs": behaviour.read(scope, found)}
+        outputs = behaviour.read(scope, found)
+        return {"id": found.id, "outputs": behaviour.unread(outputs) if imports else outputs}
 
     def invoke(self, call: dict[str, Any]) -> Any:
         """Answer a function."""

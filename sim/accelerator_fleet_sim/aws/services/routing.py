@@ -130,6 +130,12 @@ class Route(Behaviour):
         destination = next(str(inputs[d]) for d in DESTINATIONS if inputs.get(d))
         return f"r-{inputs['routeTableId']}{zlib.crc32(destination.encode())}"
 
+    def imported(self, scope: Scope, identity: str) -> str:
+        table, _, destination = identity.partition("_")  # routeImportID [tf]
+        if not table or not destination:
+            raise AwsError("", f"unexpected format of ID ({identity}), expected ROUTETABLEID_DESTINATION")
+        return f"r-{table}{zlib.crc32(destination.encode())}"
+
     def validate(self, scope: Scope, inputs: dict[str, Any]) -> None:
         table = scope.find(TABLE, inputs["routeTableId"])
         assert table is not None
@@ -150,6 +156,14 @@ class Route(Behaviour):
 
 class RouteTableAssociation(Behaviour):
     """A subnet has at most one."""
+
+    def imported(self, scope: Scope, identity: str) -> str:
+        target, slash, table = identity.partition("/")
+        if not slash:
+            raise AwsError("", f"unexpected format for import: {identity}. Use 'subnet ID/route table ID' or 'gateway "
+                           "ID/route table ID")  # fmt: skip
+        found = [*scope.all(ASSOCIATION, subnetId=target), *scope.all(ASSOCIATION, gatewayId=target)]
+        return next((a.id for a in found if a.outputs["routeTableId"] == table), "")
 
     def validate(self, scope: Scope, inputs: dict[str, Any]) -> None:
         table = scope.find(TABLE, inputs["routeTableId"])

@@ -1,0 +1,45 @@
+"""What exists already and belongs to this program: resources that `fleet recover` found, by URN, with their ids.
+
+The engine then reads them (its import step) instead of creating them. A stack's ordinary runs name no such file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pulumi
+from pulumi.runtime import register_stack_transformation
+
+VARIABLE: Final = "ACCELERATOR_FLEET_ADOPT"
+
+
+def register() -> None:
+    """Has every resource that the file of ACCELERATOR_FLEET_ADOPT names imported.
+
+    The file is JSON: `{URN: {"id": …, "props": {property: value}}}`. `props` are names that were drawn when the
+    resource was made (`name`, `node_group_name`): without them the program would draw new ones.
+    """
+    named = os.environ.get(VARIABLE)
+    if named:
+        register_stack_transformation(adopting(json.loads(Path(named).read_text(encoding="utf-8"))))
+
+
+def adopting(known: Mapping[str, Mapping[str, Any]]) -> pulumi.ResourceTransformation:
+    """A transformation that gives resources the ids to import."""
+    # Qualified type of every resource seen: parents are constructed, and so seen, before their children.
+    types: dict[pulumi.Resource, str] = {}
+
+    def transformation(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
+        above = types.get(args.opts.parent, "") if args.opts.parent is not None else ""
+        types[args.resource] = f"{above}${args.type_}" if above else args.type_
+        urn = f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}::{types[args.resource]}::{args.name}"
+        if urn not in known:
+            return None
+        opts = pulumi.ResourceOptions.merge(args.opts, pulumi.ResourceOptions(import_=known[urn]["id"]))
+        return pulumi.ResourceTransformationResult({**args.props, **known[urn].get("props", {})}, opts)
+
+    return transformation
