@@ -24,7 +24,8 @@ def placements(outputs: Mapping[str, Any]) -> Placements:
 
 def _pool(name: str, one: Mapping[str, Any]) -> Placements:
     out = {f"flavors/{name}": _flavor(name, one)}
-    if "reservation" in one:  # not yet in the outputs of older programs: then nobody knows
+    # Known of nodes that came up, and not of what older programs wrote.
+    if "reservation" in one and (one.get("nodeGroup") or one.get("nodePools")):
         out[f"reservations/{name}"] = (str(one["reservation"] or ""), str(one.get("machine") or ""))
     return out
 
