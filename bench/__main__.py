@@ -47,8 +47,8 @@ def dev() -> None:
         project = Project(Path(folder) / "project")
         try:
             timed("dev: fleet up, from nothing", lambda: project.fleet("up", "--env", "dev"))
-            timed("dev: pulumi preview, nothing to do", lambda: project.pulumi("preview"))
-            memory("dev: one cluster, 4 nodes", project)
+            timed("dev: pulumi preview, nothing to do", lambda: project.pulumi("preview", env="dev"))
+            memory("dev: three clusters", project)
             timed("dev: fleet down", lambda: project.fleet("down", "--env", "dev"))
         finally:
             project.fleet("sim", "reset", ok=False)
@@ -66,7 +66,7 @@ def clone() -> None:
             subprocess.run(["make", target], cwd=there, env=bare, check=True, capture_output=True)
 
         try:
-            timed("fresh clone, warm caches: make up", lambda: make("up"), 120)
+            timed("fresh clone, warm caches: make up", lambda: make("up"), 150)
         finally:
             make("down")
             subprocess.run([".venv/bin/fleet", "sim", "reset"], cwd=there, env=bare, check=False, capture_output=True)
@@ -77,7 +77,7 @@ def full() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         project = Project(Path(folder) / "project")
         (project.folder / "stacks" / "fleets" / "full.yaml").write_text(FULL)
-        config = (project.folder / "stacks" / "Pulumi.dev.yaml").read_text().replace("dev.yaml", "full.yaml")
+        config = (project.folder / "stacks" / "Pulumi.single.yaml").read_text().replace("single.yaml", "full.yaml")
         (project.folder / "stacks" / "Pulumi.full.yaml").write_text(config)
         try:
             timed("full: fleet up, 3 clusters", lambda: project.fleet("up", "--env", "full", timeout=900))

@@ -42,7 +42,8 @@ def test_without_the_device_plugin_no_card_and_no_job(single: Project) -> None:
     api(site, shell, "DELETE", f"{SETS}/{name}")
     try:
         assert until(lambda: cards() == ["0", "0"]), cards()
-        done = single.fleet("job", "submit", "hello", "--pool", "pretrain", "--name", "nocards", "--wait", "6", "--env", "single")
+        said = ("--pool", "pretrain", "--name", "nocards", "--wait", "6", "--env", "single")
+        done = single.fleet("job", "submit", "hello", *said)
         print(done.stdout)
         assert "waiting" in done.stdout
         pods = single.kubectl("use2", "/api/v1/namespaces/jobs/pods?labelSelector=job-name%3Dnocards")["items"]

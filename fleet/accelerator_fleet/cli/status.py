@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lightkube import Client
 
-    from accelerator_fleet.plan.model import PoolPlan, SitePlan
+    from accelerator_fleet.plan.model import PoolPlan, SitePlan, VolumePlan
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -49,14 +49,18 @@ def show(env: str, *, as_json: bool = False) -> int:
             for p in pools
         ],
     )
+    if found["volumes"]:
+        print()
+        keys = ["volume", "site", "zone", "service", "size", "claim", "phase"]
+        table.show(keys, [[str(v[k]) for k in keys] for v in found["volumes"]])
     return 0
 
 
 def read(env: str) -> dict[str, Any]:
-    """`sites` and `pools` of an environment as the clusters report them.
+    """`sites`, `pools` and `volumes` of an environment as the clusters report them.
 
     `nodesReady`/`nodes`: ready in the API server / planned; `cardsReady`/`cards`: allocatable / planned;
-    `quota`: the pool's flavour in the ClusterQueue, cards.
+    `quota`: the pool's flavour in the ClusterQueue, cards; `size`, `phase`: of the volume's claim.
     """
     from accelerator_fleet.cli.environment import plan_of, spec_path
     from accelerator_fleet.clusters import client, outputs, placements
@@ -64,7 +68,7 @@ def read(env: str) -> dict[str, Any]:
     path = spec_path(env)
     up = outputs(env)
     plan = plan_of(path, placements(up))
-    sites, pools = [], []
+    sites, pools, volumes = [], [], []
     for site in plan.sites:
         if site.name not in up["sites"]:
             continue
@@ -72,7 +76,8 @@ def read(env: str) -> dict[str, Any]:
         reach = client(env, out)
         sites.append(_site(site, out))
         pools += [_pool(pool, site, reach) for pool in plan.pools_of(site.name)]
-    return {"env": env, "sites": sites, "pools": pools}
+        volumes += [_volume(volume, site, reach) for volume in plan.volumes if volume.site == site.name]
+    return {"env": env, "sites": sites, "pools": pools, "volumes": volumes}
 
 
 def _site(site: SitePlan, out: dict[str, Any]) -> dict[str, Any]:
@@ -110,6 +115,22 @@ def _pool(pool: PoolPlan, site: SitePlan, client: Client) -> dict[str, Any]:
         "quota": _quota(pool, site, client),
         "queue": f"{site.jobs_namespace}/{pool.local_queue}",
     }
+
+
+def _volume(volume: VolumePlan, site: SitePlan, client: Client) -> dict[str, Any]:
+    from httpx2 import HTTPStatusError
+    from lightkube.resources.core_v1 import PersistentVolumeClaim
+
+    found = {"volume": volume.name, "site": site.name, "zone": volume.zone or "-", "service": volume.service}
+    found["claim"] = f"{site.jobs_namespace}/{volume.claim}"
+    try:
+        status = client.get(PersistentVolumeClaim, volume.claim, namespace=site.jobs_namespace).status
+    except HTTPStatusError as refused:
+        if refused.response.status_code == 404:
+            return {**found, "size": "-", "phase": "missing"}
+        raise
+    size = (status.capacity or {}).get("storage", "-") if status else "-"
+    return {**found, "size": size, "phase": (status.phase if status else None) or "-"}
 
 
 def _quota(pool: PoolPlan, site: SitePlan, client: Client) -> int | str:
