@@ -42,9 +42,9 @@ def render(plan: FleetPlan) -> str:
     from accelerator_fleet.catalog import load_prices
     from accelerator_fleet.cli.table import count
     from accelerator_fleet.cli.table import render as table
-    from accelerator_fleet.cost.list_price import pool_month, system_month
+    from accelerator_fleet.cost.list_price import pool_month, system_month, with_given
 
-    prices = load_prices()
+    prices = with_given(load_prices(), plan.prices)
     money = {p.name: pool_month(p, plan.site(p.site).region, prices) for p in plan.pools}
     parts = [count(len(plan.sites), "site"), count(len(plan.pools), "pool"), count(plan.cards, "card")]
     parts += [count(len(plan.volumes), "volume")] if plan.volumes else []
@@ -107,7 +107,7 @@ def render(plan: FleetPlan) -> str:
     if plan.volumes:
         lines += ["", _volumes(plan)]
     lines.append("")
-    lines.append(_sum([*money.values(), *(system_month(s, prices) for s in plan.sites)]))
+    lines.append(_sum({**money, **{f"{s.name}'s system nodes": system_month(s, prices) for s in plan.sites}}))
     lines += [f"mind: {w.path}: {w.why}" for w in plan.warnings]
     return "\n".join(lines)
 
@@ -146,14 +146,15 @@ def _usd(estimate: Estimate) -> str:
     return "?" if estimate.usd is None else f"{estimate.usd:,.0f}"
 
 
-def _sum(estimates: list[Estimate]) -> str:
+def _sum(named: dict[str, Estimate]) -> str:
+    estimates = list(named.values())
     known = sum(e.usd for e in estimates if e.usd is not None)
-    dates = sorted({e.price.date for e in estimates if e.price})
+    dates = sorted({e.price.date for e in estimates if e.price and e.price.date})
     when = f"prices of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}" if dates else "no price known"
-    missing = sum(e.usd is None for e in estimates)
+    missing = [name for name, e in named.items() if e.usd is None]
     # Always a lower bound: what has no fixed count (disks, NAT, traffic, the control plane's hours) is not in it.
     text = f"≥ {known:,.0f} USD/month at list price ({when}), nodes for 730 h; not disks, NAT, traffic, control planes"
-    return f"{text}; {missing} without a known price" if missing else text
+    return f"{text}; no price known of {', '.join(missing)}" if missing else text
 
 
 def explain(plan: FleetPlan) -> str:

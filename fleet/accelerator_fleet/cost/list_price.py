@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from accelerator_fleet.catalog.model import Price, Prices
-from accelerator_fleet.plan.model import PoolPlan, SitePlan
+from accelerator_fleet.plan.model import GivenPrice, PoolPlan, SitePlan
 
 HOURS_A_MONTH: Final = 730
 # A capacity reservation, Google's too, is billed like the on-demand nodes that fill it:
@@ -25,6 +26,12 @@ class Estimate:
 
     usd: float | None
     price: Price | None
+
+
+def with_given(prices: Prices, given: Iterable[GivenPrice]) -> Prices:
+    """`prices` with a spec's own in front."""
+    own = tuple(Price(**g.model_dump(), status="verified") for g in given)
+    return prices.model_copy(update={"entries": (*own, *prices.entries)})
 
 
 def pool_month(pool: PoolPlan, region: str, prices: Prices) -> Estimate:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 from accelerator_fleet.catalog.model import Catalog
 from accelerator_fleet.errors import FleetError, raise_all
+from accelerator_fleet.plan.derived import collisions, length_errors
 from accelerator_fleet.plan.leaving import say_moves
 from accelerator_fleet.plan.model import FleetPlan, PoolPlan, VolumePlan
 from accelerator_fleet.plan.names import kept_flavor, name_errors
 from accelerator_fleet.plan.notes import Notes
+from accelerator_fleet.plan.overrides import overridden, prices
 from accelerator_fleet.plan.pool import plan_pool, with_sites_that_can
 from accelerator_fleet.plan.reservations import shared
 from accelerator_fleet.plan.site import plan_site, site_errors
@@ -24,6 +26,7 @@ Placements = Mapping[str, tuple[str, str]]
 def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPlan:
     """See `accelerator_fleet.plan.plan`."""
     check(spec)
+    catalog = overridden(spec, catalog)
     errors = name_errors(spec, catalog)
     broken: set[str] = set()
     for i, site in enumerate(spec.sites):
@@ -52,6 +55,8 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
         )
         for i, s in enumerate(spec.sites)
     )
+    # What is derived is looked at last: before, a mistake elsewhere would be told as one of names.
+    raise_all([*length_errors(spec, sites, volumes, catalog), *collisions(spec, sites, tuple(pools))])
     return FleetPlan(
         env=spec.env,
         fleet=spec.fleet,
@@ -61,6 +66,7 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
         relied_on=notes.facts,
         reasons=notes.reasons,
         volumes=tuple(volumes),
+        prices=prices(spec),
         warnings=notes.warnings,
     )
 

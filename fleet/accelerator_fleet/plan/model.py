@@ -250,6 +250,17 @@ class VolumePlan(Frozen):
     storage_class: str | None = None  # csi
 
 
+class GivenPrice(Frozen):
+    """A price that the spec gives instead of the list price: USD per instance-hour."""
+
+    machine: str
+    region: str
+    mode: Literal["on-demand", "spot", "capacity-block"]
+    value: float
+    source: str
+    date: str
+
+
 class FleetPlan(Frozen):
     """Everything an environment is, before anything is touched."""
 
@@ -261,6 +272,7 @@ class FleetPlan(Frozen):
     relied_on: tuple[Fact, ...] = ()
     reasons: tuple[Reason, ...] = ()
     volumes: tuple[VolumePlan, ...] = ()
+    prices: tuple[GivenPrice, ...] = ()
     warnings: tuple[Reason, ...] = ()  # to be shown in a preview: a pool that leaves its site and its volume
 
     @property

@@ -250,6 +250,62 @@ class VolumeSpec(Model):
     storage_class: str | None = Field(default=None, description="existing: a given StorageClass")
 
 
+Day = Annotated[
+    str, Field(default="", pattern=r"^([0-9]{4}-[0-9]{2}(-[0-9]{2})?)?$", description="a day or a month: 2026-11-30")
+]
+
+
+class GivenFigures(Model):
+    """Figures that stand instead of the catalogue's, and who says so."""
+
+    source: str = Field(min_length=1, description="who says so: a data sheet, a contract, a measurement")
+    date: Day
+
+    def figures(self) -> dict[str, object]:
+        """What is given, without source and date."""
+        return {k: v for k, v in self if k not in ("source", "date") and v is not None}
+
+
+class GivenChip(GivenFigures):
+    """Of a chip's form as `fleet catalog chips` names it."""
+
+    memory_gb: float | None = Field(default=None, gt=0, description="memory of a card, GB")
+    dense_bf16_tflops: float | None = Field(default=None, gt=0, description="dense BF16, TFLOP/s")
+    memory_bandwidth_gbs: float | None = Field(default=None, gt=0, description="memory bandwidth, GB/s")
+    tdp_w: float | None = Field(default=None, gt=0, description="power of a card, W")
+    cards_per_node: tuple[Annotated[Count, Field(ge=1)], ...] | None = Field(
+        default=None, min_length=1, description="counts that nodes have"
+    )
+
+
+class GivenMachine(GivenFigures):
+    """Of a machine as `fleet catalog machines` names it."""
+
+    cards_per_node: Count | None = Field(default=None, ge=1, description="cards of a node")
+    efa_max: Count | None = Field(default=None, ge=0, description="EFA interfaces (EC2)")
+    network_gbps: float | None = Field(default=None, gt=0, description="network of a node, Gbit/s")
+    memory_gib: float | None = Field(default=None, gt=0, description="memory of a node, GiB")
+
+
+class PriceSpec(Model):
+    """What a machine costs here, instead of the list price."""
+
+    machine: str = Field(description="machine type")
+    region: str = Field(description="region")
+    mode: Literal["on-demand", "spot", "capacity-block"] = Field(default="on-demand", description="how it is billed")
+    value: float = Field(ge=0, description="USD per instance-hour")
+    source: str = Field(min_length=1, description="who says so: a contract, a quote")
+    date: Day
+
+
+class CatalogSpec(Model):
+    """Figures of one's own instead of the catalogue's."""
+
+    chips: dict[str, GivenChip] = Field(default_factory=dict, description="form of a chip -> figures")
+    machines: dict[str, GivenMachine] = Field(default_factory=dict, description="machine -> figures")
+    prices: tuple[PriceSpec, ...] = Field(default=(), description="prices")
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where a value stands: file, line, and its path in that file (before merging)."""
@@ -268,6 +324,7 @@ class FleetSpec(Model):
     sites: tuple[SiteSpec, ...] = Field(default=(), description="clusters with their networks")
     pools: tuple[PoolSpec, ...] = Field(default=(), description="accelerator nodes")
     volumes: tuple[VolumeSpec, ...] = Field(default=(), description="shared file systems")
+    catalog: CatalogSpec = Field(default_factory=CatalogSpec, description="figures instead of the catalogue's")
     allow: dict[str, dict[str, str]] = Field(
         default_factory=dict, description="pool -> change class -> digest printed by the review"
     )
