@@ -1,0 +1,1 @@
+"""What an AWS account has of a fleet, through boto3."""

@@ -1,0 +1,78 @@
+"""Which thing in a cloud a wanted resource is: by what it hangs on, its drawn name, its Name tag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from accelerator_fleet_recover.model import Item, Wanted, has_unknown
+
+# Properties that a wanted resource and a thing must agree in, where the thing shows them.
+# A rule of a security group is told by its group, protocol, first port and peer.
+PEERS = ("cidrIpv4", "cidrIpv6", "referencedSecurityGroupId")
+
+
+@dataclass
+class Known:
+    """What is known while matching: ids of resources by URN, names that interrupted creates had drawn."""
+
+    ids: dict[str, str] = field(default_factory=dict)
+    pending: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def value(self, wanted: Wanted, key: str) -> str | None:
+        """An input; where it is another resource's output, that resource's id. None when not known."""
+        value = wanted.inputs.get(key)
+        if value is not None and not has_unknown(value):
+            return str(value)
+        urns = (wanted.state.get("propertyDependencies") or {}).get(key) or []
+        ids = {self.ids[u] for u in urns if u in self.ids}
+        return ids.pop() if len(ids) == 1 else None
+
+
+def choose(wanted: Wanted, items: Iterable[Item], known: Known) -> Item | None:
+    """The thing that the wanted resource is; of several alike the one of an interrupted create, else the oldest."""
+    found = [i for i in items if i.type == wanted.type and _is(wanted, i, known)]
+    if len(found) > 1:
+        drawn = known.pending.get(wanted.urn) or {}
+        named = [i for i in found if i.name and i.name in drawn.values()]
+        found = named or sorted(found, key=lambda i: (i.created is None, i.created and i.created.timestamp(), i.imports))
+    return found[0] if found else None
+
+
+def _is(wanted: Wanted, item: Item, known: Known) -> bool:
+    if item.provider != wanted.provider:
+        return False
+    for key, value in item.keys.items():
+        if key == "peer":
+            if not any(known.value(wanted, p) == value for p in PEERS):
+                return False
+        elif key == "fromPort":
+            if str(wanted.inputs.get("fromPort", -1)) != value:
+                return False
+        elif known.value(wanted, key) != value:
+            return False
+    return _named(wanted, item)
+
+
+def _named(wanted: Wanted, item: Item) -> bool:
+    """The names agree. What has neither name nor tags is told by what it joins alone."""
+    drawn = wanted.drawn
+    for key in ("nodeGroupName", "name"):
+        if key in drawn:
+            return re.fullmatch(re.escape(drawn[key]) + "[0-9a-f]{7}", item.name) is not None
+        if wanted.inputs.get(key):
+            return item.name == wanted.inputs[key]
+        prefix = wanted.inputs.get(f"{key}Prefix")
+        if prefix:
+            return item.name.startswith(str(prefix))
+    tag = (wanted.inputs.get("tags") or {}).get("Name")
+    if tag is not None:
+        return item.tags.get("Name") == tag
+    return bool(item.keys)
+
+
+def drawn_names(wanted: Wanted, item: Item) -> dict[str, str]:
+    """Properties that the program would draw anew: their value must stay the thing's own."""
+    return {key: item.name for key in wanted.drawn if item.name}
