@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
-from accelerator_fleet_engine import binaries, cache, recipes
+from accelerator_fleet_engine import binaries, cache, endpoints, recipes
 from accelerator_fleet_engine.errors import EngineError
 from accelerator_fleet_engine.layout import Layout, layout
 
@@ -22,7 +22,7 @@ Say = Callable[[str], None]
 
 
 def shell_env(env: str, project: Path) -> dict[str, str]:
-    """The variables of a prepared shell. Pure: reads the environment, touches nothing."""
+    """The variables of a prepared shell. Reads the environment and the datacentre's note, touches nothing."""
     place = layout(project)
     first = [str(Path(sys.prefix) / "bin"), str(place.bin)]
     rest = [entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry and entry not in first]
@@ -42,6 +42,7 @@ def shell_env(env: str, project: Path) -> dict[str, str]:
         "ACCELERATOR_FLEET_PYTHON": sys.executable,
         # Sites of kind `existing` are looked up here: never in the user's own clusters.
         "KUBECONFIG": str(place.home / "kubeconfig"),
+        **endpoints.variables(place.sim),
     }
 
 

@@ -1,0 +1,1 @@
+"""AWS's APIs as botocore's service models describe them."""
