@@ -75,5 +75,5 @@ class Client:
             record: dict[str, Any] = self.get(f"/operations/{operation}?wait=30")
             if record["status"] == "done":
                 return record
-            if record["status"] == "failed":
+            if record["status"] in ("failed", "late"):  # late: the provider waits no longer, the cloud goes on
                 raise CloudError(record["error"])

@@ -1,4 +1,4 @@
-"""`fleet sim start|status|stop|reset|seed`: the embedded datacentre's own commands."""
+"""`fleet sim start|status|stop|reset|seed|fault|console`: the embedded datacentre's own commands."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     cases.add_argument("file", type=Path)
     clock = verbs.add_parser("clock", help="change how fast simulated time passes")
     clock.add_argument("--speed", type=float, required=True)
+    from . import faultcommands
+
+    faultcommands.register(verbs)
     parser.set_defaults(func=run)
 
 
@@ -61,6 +64,10 @@ def run(args: argparse.Namespace) -> int:
             print(f"cluster {made['name']} at {made['endpoint']}, {made['where']}")
         elif args.verb == "clock":
             print(f"speed {client.post('/clock', {'speed': args.speed})['speed']:g}")
+        elif args.verb in ("fault", "console"):
+            from . import faultcommands
+
+            faultcommands.run(args, client)
         else:
             _status(client, args.json)
     except (NotRunning, CloudError, lifecycle.StartFailed) as error:

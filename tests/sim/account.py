@@ -71,6 +71,11 @@ class Account:
             self.operations.end(answer["operation"])
             ended = self.store.operation(answer["operation"])
             assert ended is not None
+            while ended.status == "running":  # the cloud tries again later: time passes
+                self.clock._base = ended.due
+                self.operations.end(answer["operation"])
+                ended = self.store.operation(answer["operation"])
+                assert ended is not None
             answer = {"status": ended.status, "id": ended.resource, "result": ended.result, "error": ended.error}
         if answer["status"] == "failed":
             raise Refusal(answer["error"])

@@ -60,6 +60,11 @@ class Project:
             self.operations.end(answer["operation"])
             ended = self.store.operation(answer["operation"])
             assert ended is not None
+            while ended.status == "running":  # the cloud tries again later: time passes
+                self.clock._base = ended.due
+                self.operations.end(answer["operation"])
+                ended = self.store.operation(answer["operation"])
+                assert ended is not None
             answer = {"id": ended.resource, "status": ended.status, "result": ended.result, "error": ended.error}
         if answer["status"] == "failed":
             raise Refusal(answer["error"])

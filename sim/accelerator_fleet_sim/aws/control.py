@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ..core.rules import Rules
-from ..daemon.operations import Operations
+from ..daemon.faultrules import duration
+from ..daemon.faults import Fault
+from ..daemon.operations import Operations, describe
 from ..daemon.server import HttpError
 from ..daemon.store import Operation, Resource
+from ..daemon.unreliable import stale_seconds, target_of
 from .behaviour import Behaviour
-from .errors import AwsError, Unhealthy, body
+from .errors import AwsError, Later, Unhealthy, body
 from .functions import ACCOUNT
 from .reads import FUNCTIONS, NotFound, invoke
 from .scope import CLOUD, Scope, World
@@ -64,6 +67,7 @@ class ControlPlane:
             own = rules.get(token)
             assert own is not None, token
             self.behaviours[token] = CLASSES.get(token, Behaviour)(token, row, own, table["references"])
+        self.fault_rules = world.fault_rules
         operations.clouds[CLOUD] = self.finish
 
     # -- verbs ------------------------------------------------------------------------------------------------------
@@ -77,7 +81,7 @@ class ControlPlane:
                 resource.state = "creating"
                 scope.store.put(resource)
                 seconds = behaviour.seconds(scope, "create", resource)
-                operation = self._operation("create", scope, resource, seconds, {"inputs": call["inputs"]})
+                operation = self._operation("create", scope, resource, seconds, call)
         except AwsError as error:
             raise self._error(error, behaviour, "creating", 0, call["inputs"]) from error
         return self._go(operation)
@@ -91,7 +95,7 @@ class ControlPlane:
                 before = behaviour.change(scope, resource, call["inputs"])
                 scope.store.put(resource)
                 seconds = behaviour.seconds(scope, "update", resource, before)
-                operation = self._operation("update", scope, resource, seconds, {})
+                operation = self._operation("update", scope, resource, seconds, call)
         except AwsError as error:
             raise self._error(error, behaviour, "updating", 1, {**resource.inputs, "__id": resource.id}) from error
         return self._go(operation)
@@ -109,7 +113,7 @@ class ControlPlane:
                 resource.state = "deleting"
                 scope.store.put(resource)
                 seconds = behaviour.seconds(scope, "delete", resource)
-                operation = self._operation("delete", scope, resource, seconds, {})
+                operation = self._operation("delete", scope, resource, seconds, call)
         except AwsError as error:
             raise self._error(error, behaviour, "deleting", 2, {**resource.inputs, "__id": resource.id}) from error
         return self._go(operation)
@@ -154,6 +158,8 @@ class ControlPlane:
         settle = {"create": behaviour.settle, "update": behaviour.settle_update, "delete": behaviour.deleted}
         verb = {"create": "creating", "update": "updating", "delete": "deleting"}[operation.kind]
         index = {"create": 0, "update": 1, "delete": 2}[operation.kind]
+        if operation.kind == "create" and self._struck("hang", resource) is not None:
+            raise Later(60)
         try:
             settle[operation.kind](scope, resource)
         except Unhealthy as problem:
@@ -161,14 +167,13 @@ class ControlPlane:
             scope.store.put(resource)
             text = f"waiting for {self._title(behaviour, resource.inputs)} {operation.kind}: {problem.message}"
             error = {"code": problem.code, "message": problem.message, "text": text}
-            kept = {"id": resource.id, "outputs": resource.outputs} if operation.kind == "create" else {}
-            return None, {**error, **kept}
+            return None, {**error, **self._kept(operation, resource)}
         except AwsError as refused:
             title = self._title(behaviour, resource.inputs)
             resource.state = "failed"
             scope.store.put(resource)
-            kept = {"id": resource.id, "outputs": resource.outputs} if operation.kind == "create" else {}
-            return None, kept | body(refused, f"{verb} {title}", behaviour.service, behaviour.row["calls"][index])
+            refusal = body(refused, f"{verb} {title}", behaviour.service, behaviour.row["calls"][index])
+            return None, refusal | self._kept(operation, resource)
         if operation.kind == "delete" and behaviour.row.get("kept_on_delete"):
             resource.state, resource.owner = "active", "account"  # bought, whoever forgets it
             scope.store.put(resource)
@@ -178,7 +183,72 @@ class ControlPlane:
             return {}, None
         resource.state = "active"
         scope.store.put(resource)
-        return behaviour.read(scope, resource), None
+        missed = self._missed(operation, behaviour, resource)
+        return (None, missed) if missed else (behaviour.read(scope, resource), None)
+
+    # -- faults -----------------------------------------------------------------------------------------------------
+    def service(self, kind: str) -> str:
+        """The service that a type belongs to."""
+        if kind in FUNCTIONS:
+            return FUNCTIONS[kind][1]
+        return self.behaviours[kind].service if kind in self.behaviours else ""
+
+    def failed_call(self, call: dict[str, Any], verb: str, row: dict[str, Any], given_up: bool) -> dict[str, Any]:
+        """The error of a call that the cloud did not answer; `given_up`: after the last repetition."""
+        note = self.fault_rules.data["retries"]["exceeded"] if given_up else ""
+        error = AwsError(row["code"], row["message"], row["status"])
+        if "function" in call:
+            _, service, name = FUNCTIONS[call["function"]]
+            return body(error, f"reading {call['function'].rpartition(':')[2]}", service, name, note)
+        behaviour = self.behaviours[call["type"]]
+        calls = behaviour.row["calls"]
+        read = calls[0].replace("Create", "Get" if behaviour.service == "IAM" else "Describe")
+        name = {"create": calls[0], "update": calls[1], "delete": calls[2]}.get(verb, read)
+        doing = {"create": "creating", "update": "updating", "delete": "deleting"}.get(verb, "reading")
+        found = behaviour.with_name(call["inputs"]) if call.get("inputs") else {}
+        title = self._title(behaviour, {**found, "__id": call.get("id")})
+        return body(error, f"{doing} {title}", behaviour.service, name, note)
+
+    def late(self, operation: Operation) -> dict[str, Any]:
+        """The error of a provider that waits no longer."""
+        behaviour = self.behaviours[operation.type]
+        scope = Scope(self.world, operation.account, operation.request["region"])
+        resource = scope.find(operation.type, operation.resource)
+        target, pending = self.fault_rules.data["states"][operation.kind]
+        wanted = f"state to become '{target}'" if target else "resource to be gone"
+        text = (
+            f"waiting for {self._title(behaviour, resource.outputs if resource else {})} {operation.kind}: timeout "
+            f"while waiting for {wanted} (last state: '{pending}', timeout: {duration(operation.request['limit'])})"
+        )
+        kept = self._kept(operation, resource) if resource else {}
+        return {"code": "Timeout", "message": text, "text": text, **kept}
+
+    def _kept(self, operation: Operation, resource: Resource) -> dict[str, Any]:
+        """What the provider leaves in the state after a failed create or update."""
+        if operation.kind == "delete":
+            return {}
+        made = self.fault_rules.state(operation.type, operation.kind)
+        return {"id": resource.id, "outputs": resource.outputs, "made": made}
+
+    def _missed(self, operation: Operation, behaviour: Behaviour, resource: Resource) -> dict[str, Any] | None:
+        """A create whose own read does not find what was made: the provider waits a while, then fails."""
+        if operation.kind != "create":
+            return None
+        fault = self._struck("stale-read", resource)
+        if fault is None:
+            return None
+        stale = self.fault_rules.data["stale"]
+        until = resource.created + stale_seconds(fault) - self.world.clock.now()
+        if 0 < until <= stale["patience"]:
+            raise Later(until)
+        if until <= 0:
+            return None
+        text = stale["text"].format(title=self._title(behaviour, {**resource.outputs, "__id": resource.id}))
+        return {"code": "NotFound", "message": text, "text": text, **self._kept(operation, resource)}
+
+    def _struck(self, kind: str, resource: Resource) -> Fault | None:
+        target = target_of(CLOUD, self.world.store, resource.type, resource.outputs, resource.id)
+        return self.world.faults.strike(kind, target, key=f"{resource.type} {resource.id}")
 
     # -- inside -----------------------------------------------------------------------------------------------------
     def _go(self, operation: Operation) -> dict[str, Any]:
@@ -191,11 +261,12 @@ class ControlPlane:
         return describe(operation)
 
     def _operation(
-        self, kind: str, scope: Scope, resource: Resource, seconds: float, request: dict[str, Any]
+        self, kind: str, scope: Scope, resource: Resource, seconds: float, call: dict[str, Any]
     ) -> Operation:
         now = self.world.clock.now()
+        request = {"region": scope.region, "limit": self.fault_rules.timeout(resource.type, kind, call.get("timeout"))}
         made = Operation(f"op-{secrets.token_hex(8)}", CLOUD, kind, scope.account, scope.region, resource.type,
-                         resource.id, {**request, "region": scope.region}, started=now, due=now + seconds)  # fmt: skip
+                         resource.id, request, started=now, due=now + seconds)  # fmt: skip
         scope.store.put_operation(made)
         return made
 
@@ -249,14 +320,6 @@ class ControlPlane:
     ) -> HttpError:
         doing = f"{doing} {self._title(behaviour, inputs)}"
         return HttpError(error.status, body(error, doing, behaviour.service, behaviour.row["calls"][index]))
-
-
-def describe(operation: Operation) -> dict[str, Any]:
-    """An operation as HTTP answers it."""
-    return {
-        "operation": operation.id, "status": operation.status, "kind": operation.kind, "type": operation.type,
-        "id": operation.resource, "result": operation.result, "error": operation.error,
-    }  # fmt: skip
 
 
 __all__ = ["ControlPlane", "describe"]

@@ -29,11 +29,12 @@ class Unhealthy(Exception):
         self.state, self.code, self.message = state, code, message
 
 
-def body(error: AwsError, doing: str, service: str, operation: str) -> dict[str, Any]:
+def body(error: AwsError, doing: str, service: str, operation: str, note: str = "") -> dict[str, Any]:
     """The error as the daemon answers it."""
     kind = f"{error.code}: " if service in MODELLED else f"api error {error.code}: "
+    kind = kind if error.code else ""  # no answer at all
     text = (
-        f"{doing}: operation error {service}: {operation}, https response error StatusCode: {error.status}, "
-        f"RequestID: {uuid.uuid4()}, {kind}{error.message}"
+        f"{doing}: operation error {service}: {operation}, {note}https response error StatusCode: {error.status}, "
+        f"RequestID: {uuid.uuid4() if error.code else ''}, {kind}{error.message}"
     )
     return {"code": error.code, "message": error.message, "status": error.status, "text": text}

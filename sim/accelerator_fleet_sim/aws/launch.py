@@ -7,9 +7,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..daemon.faultkinds import CAPACITY
+from ..daemon.faults import Target
 from ..daemon.store import Resource
 from .errors import AwsError
-from .scope import Scope
+from .scope import CLOUD, Scope
 
 INSTANCE = "aws:ec2/instance:Instance"
 RESERVATION = "aws:ec2/capacityReservation:CapacityReservation"
@@ -197,6 +199,27 @@ def _insufficient(machine: str, zone: str) -> AwsError:
     )
 
 
+def _over_quota(limit: int) -> AwsError:
+    return AwsError(
+        "VcpuLimitExceeded",
+        f"You have requested more vCPU capacity than your current vCPU limit of {limit} allows for the instance "
+        "bucket that the specified instance type belongs to. Please visit "
+        "http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit.",
+    )
+
+
+def _struck(scope: Scope, launch: Launch, zone: str) -> AwsError | None:
+    """A fault of capacity or quota that somebody asked for; a node group that it struck stays struck."""
+    group = launch.owner.rpartition("/")[2]
+    target = Target(CLOUD, "aws:eks/nodeGroup:NodeGroup", (group, launch.machine), (zone,), group.partition(":")[0])
+    faults = scope.world.faults
+    if faults.strike(CAPACITY, target, key=launch.owner):
+        return _insufficient(launch.machine, zone)
+    if faults.strike("quota", target, key=launch.owner):
+        return _over_quota(scope.catalog.quota(launch.machine, "spot" if launch.market == "spot" else "on-demand")[1])
+    return None
+
+
 def refusal(scope: Scope, launch: Launch, zone: str, count: int) -> tuple[int, AwsError | None]:
     """(how many of `count` instances start in a zone now, why not more)."""
     zones = scope.catalog.zones_of(scope.region, launch.machine)
@@ -219,17 +242,15 @@ def refusal(scope: Scope, launch: Launch, zone: str, count: int) -> tuple[int, A
             return room, AwsError("ReservationCapacityExceeded", "The requested reservation does not have sufficient "
                                   "compatible and available capacity for this request.")  # fmt: skip
         return count, None
+    struck = _struck(scope, launch, zone)
+    if struck is not None:
+        return 0, struck
     market = "spot" if launch.market == "spot" else "on-demand"
     room, limit = quota_room(scope, launch.machine, market)
     if room < count and market == "spot":
         return room, AwsError("MaxSpotInstanceCountExceeded", "Max spot instance count exceeded")
     if room < count:
-        return room, AwsError(
-            "VcpuLimitExceeded",
-            f"You have requested more vCPU capacity than your current vCPU limit of {limit} allows for the instance "
-            "bucket that the specified instance type belongs to. Please visit "
-            "http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit.",
-        )
+        return room, _over_quota(limit)
     stock = stock_room(scope, launch.machine, zone)
     if stock is not None and stock < count:
         return stock, _insufficient(launch.machine, zone)

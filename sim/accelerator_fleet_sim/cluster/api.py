@@ -61,6 +61,7 @@ class ClusterRuntime:
         self._sockets: SocketFolder | None = None
         self._tokens: TokenWebhook | None = None
         self._loop: TunnelLoop | None = None
+        self._outages: dict[str, threading.Event] = {}
         self._stopped = False
 
     # -- clusters --------------------------------------------------------------------------------------------------
@@ -136,6 +137,37 @@ class ClusterRuntime:
         """A kubeconfig with all rights; for tests and for looking at a cluster, never handed out by the cloud."""
         return self._cluster(name).admin_kubeconfig
 
+    # -- faults ----------------------------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """Clusters that run."""
+        with self._lock:
+            return sorted(self._clusters)
+
+    def outage(self, name: str, seconds: float) -> None:
+        """The cluster's API server ends and comes back after real seconds, or when `end_outage` is called."""
+        over = threading.Event()
+        with self._lock:
+            self._outages.setdefault(name, over)
+            over = self._outages[name]
+        try:
+            self._cluster(name).outage(lambda: over.wait(seconds))
+        finally:
+            with self._lock:
+                self._outages.pop(name, None)
+
+    def end_outage(self, name: str) -> None:
+        """Bring an API server back now; nothing happens when it is not away."""
+        with self._lock:
+            if name in self._outages:
+                self._outages[name].set()
+
+    def full(self, on: bool) -> None:
+        """Raise, or take back, etcd's own alarm for a full database: every cluster's writes are refused meanwhile."""
+        if self._etcd is None:
+            raise ClusterError("no cluster runs")
+        self._etcd.alarm(on)
+
     # -- the whole -------------------------------------------------------------------------------------------------
 
     def resume(self, authenticate: Authenticate | None = None) -> None:
@@ -163,6 +195,8 @@ class ClusterRuntime:
             self._stopped = True
             clusters = list(self._clusters.values())
             self._clusters.clear()
+            for outage in self._outages.values():
+                outage.set()
         stoppers = [threading.Thread(target=c.stop) for c in clusters]
         for stopper in stoppers:
             stopper.start()

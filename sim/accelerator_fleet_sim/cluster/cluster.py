@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -98,6 +99,10 @@ class Cluster:
         )
         self._agents = agents
         agents.start(self._kubelet.port)
+
+    def outage(self, over: Callable[[], object]) -> None:
+        """End the real API server until `over` returns."""
+        self._plane.outage(over)
 
     def _resolve(self, host: str, port: int) -> int | None:
         return None if self._agents is None else self._agents.resolve(host, port)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -80,6 +81,7 @@ class ControlPlane:
         self._supervisor = supervisor
         self._env = env | {"HOME": str(folder)}
         self._processes: list[Process] = []
+        self._apiserver: dict[str, str] = {}
         tls = folder / "tls"
         self.authority = pki.Authority(tls, "ca", "kubernetes")
         self._front_authority = pki.Authority(tls, "front-proxy-ca", "front-proxy")
@@ -113,12 +115,24 @@ class ControlPlane:
             if time.monotonic() > deadline:
                 raise ClusterError(f"{self.name}: 127.0.0.1:{self.port} is held by another program")
             time.sleep(0.1)
-        self._run("kube-apiserver", self._programs.apiserver, self._apiserver_flags(etcd, wiring), "500MiB", 50)
-        self._wait_ready()
+        self._apiserver = self._apiserver_flags(etcd, wiring)
+        self._processes.append(self._run_apiserver())
+        self._wait_ready(self._processes[0])
         self._run("kube-controller-manager", self._programs.controller_manager, self._manager_flags(), "160MiB", 50)
         self._run("kube-scheduler", self._programs.scheduler, self._scheduler_flags(), "120MiB", 50)
         self._release_nodes()
         self._run("kwok", self._programs.kwok, self._kwok_flags(), "120MiB", 50)
+
+    def _run_apiserver(self) -> Process:
+        return self._begin("kube-apiserver", self._programs.apiserver, self._apiserver, "500MiB", 50)
+
+    def outage(self, over: Callable[[], object]) -> None:
+        """End the API server, wait for `over` to return, start it again; the rest of the control plane goes on."""
+        self._supervisor.end(self._processes[0], grace_s=20)
+        over()
+        if self._processes:  # not stopped in the meantime
+            self._processes[0] = self._run_apiserver()
+            self._wait_ready(self._processes[0])
 
     def _release_nodes(self) -> None:
         """A new kwok has a new identity, and would wait until the leases of the one that ended run out."""
@@ -134,14 +148,16 @@ class ControlPlane:
         self._processes.clear()
 
     def _run(self, part: str, program: Path, flags: dict[str, str], memory: str, gogc: int) -> None:
+        self._processes.append(self._begin(part, program, flags, memory, gogc))
+
+    def _begin(self, part: str, program: Path, flags: dict[str, str], memory: str, gogc: int) -> Process:
         argv = [str(program), *(f"--{k}={v}" for k, v in flags.items())]
         env = self._env | {"GOMEMLIMIT": memory, "GOGC": str(gogc)}
         log_file = self.folder / f"{part}.log"
-        process = self._supervisor.start(f"{self.name}.{part}", argv, cwd=self.folder, log_file=log_file, env=env)
-        self._processes.append(process)
+        return self._supervisor.start(f"{self.name}.{part}", argv, cwd=self.folder, log_file=log_file, env=env)
 
-    def _wait_ready(self) -> None:
-        client, process = self.admin(), self._processes[-1]
+    def _wait_ready(self, process: Process) -> None:
+        client = self.admin()
         deadline = time.monotonic() + _READY_S
         while time.monotonic() < deadline:
             if client.ready():

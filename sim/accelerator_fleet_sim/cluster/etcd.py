@@ -87,7 +87,17 @@ class Etcd:
         self.stop()
         raise ClusterError(f"etcd did not get ready within {_READY_S:.0f} s; {self._folder / 'etcd.log'} ends:\n{tail}")
 
+    def alarm(self, on: bool) -> None:
+        """Raise or take back NOSPACE: what etcd does by itself when its database is full; it then takes no writes."""
+        member = json.loads(self._ask("/v3/maintenance/status", {}))["header"]["member_id"]
+        action = "ACTIVATE" if on else "DEACTIVATE"
+        self._post("/v3/maintenance/alarm", {"action": action, "memberID": str(member), "alarm": "NOSPACE"})
+
     def _post(self, path: str, body: dict[str, str]) -> bool:
+        self._ask(path, body)
+        return True
+
+    def _ask(self, path: str, body: dict[str, str]) -> bytes:
         context = pki.client_context(self.authority.certificate_file, self.client_certificate)
         connection = http.client.HTTPSConnection("127.0.0.1", self._client_port, timeout=30, context=context)
         try:
@@ -98,7 +108,7 @@ class Etcd:
             connection.close()
         if response.status != 200:
             raise ClusterError(f"etcd {path}: {response.status} {answer.decode(errors='replace')[:300]}")
-        return True
+        return answer
 
     def forget(self, prefix: str) -> None:
         """Remove every key under a prefix."""

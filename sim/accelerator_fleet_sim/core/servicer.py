@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import grpc
@@ -16,9 +18,11 @@ from .naming import Autonaming
 from .plan import Refused, planned_create
 from .provider import Cloud, Config
 from .rules import TypeRules
-from .values import UNKNOWN, from_struct, has_unknown, mark_secrets, plain, to_struct
+from .values import UNKNOWN, from_struct, has_unknown, mark_secrets, plain, to_struct, without_unknown
 
 pb, pb_grpc, plugin_pb = protos.load()
+States = Callable[[], dict[str, dict[str, Any]]]
+DOING = {"create": "creating", "update": "updating"}
 KINDS = {"add": 0, "delete": 2, "update": 4}  # PropertyDiff.Kind; the value above each replaces
 
 
@@ -132,10 +136,9 @@ class Servicer(pb_grpc.ResourceProviderServicer):  # type: ignore[misc,name-defi
             response = pb.CreateResponse()
             to_struct(planned, response.properties)
             return response
-        self._planned(rules, inputs, context)  # the provider plans before it creates, and may refuse
-        call = {"type": rules.token, "inputs": _wire(inputs), "token": request.urn, **self.config.scope}
-        operation = self._ask(context, "create", call)
-        record = self._finish(context, operation, inputs)
+        planned = self._planned(rules, inputs, context)  # the provider plans before it creates, and may refuse
+        call = {"type": rules.token, "inputs": _wire(inputs), **self._about(request)}
+        record = self._carry_out(context, "create", call, inputs, lambda: {"planned": planned})
         response = pb.CreateResponse(id=record["id"])
         to_struct(mark_secrets(record["result"], inputs), response.properties)
         return response
@@ -144,22 +147,31 @@ class Servicer(pb_grpc.ResourceProviderServicer):  # type: ignore[misc,name-defi
         rules = self._rules(request.urn, context)
         news = from_struct(request.news)
         response = pb.UpdateResponse()
+        found, planned = self._difference(rules, request, context)
         if request.preview:
-            _, planned = self._difference(rules, request, context)
             to_struct(mark_secrets(planned, news), response.properties)
             return response
-        call = {"type": rules.token, "id": request.id, "inputs": _wire(news), **self.config.scope}
-        operation = self._ask(context, "update", call)
-        record = self._finish(context, operation, news)
+        if not found.changes:  # after a failure the engine updates what has not changed: nothing is called but a read
+            answer = self._ask(context, "read", {"type": rules.token, "id": request.id, **self._about(request)})
+            now = answer["outputs"] if answer else from_struct(request.olds)
+            to_struct(mark_secrets(now, news), response.properties)
+            return response
+        call = {"type": rules.token, "id": request.id, "inputs": _wire(news), **self._about(request)}
+
+        def states() -> dict[str, dict[str, Any]]:
+            before = from_struct(request.olds)
+            known = {k: v for k, v in planned.items() if not has_unknown(v)}
+            return {"before": before, "planned": {**before, **known}}
+
+        record = self._carry_out(context, "update", call, news, states)
         to_struct(mark_secrets(record["result"], news), response.properties)
         return response
 
     def Delete(self, request: Any, context: Any) -> Any:
         rules = self._rules(request.urn, context)
         state = plain(from_struct(request.properties))
-        call = {"type": rules.token, "id": request.id, "state": state, **self.config.scope}
-        operation = self._ask(context, "delete", call)
-        self._finish(context, operation, {})
+        call = {"type": rules.token, "id": request.id, "state": state, **self._about(request)}
+        self._carry_out(context, "delete", call, {}, dict)
         return _empty()
 
     def Read(self, request: Any, context: Any) -> Any:
@@ -205,41 +217,65 @@ class Servicer(pb_grpc.ResourceProviderServicer):  # type: ignore[misc,name-defi
             raise AssertionError
         return rules
 
+    def _about(self, request: Any) -> dict[str, Any]:
+        """What goes with every change: whose it is, how long the program waits for it (0: the type's own time)."""
+        return {"token": request.urn, "timeout": request.timeout or None, **self.config.scope}
+
+    def _request(self, verb: str, call: dict[str, Any]) -> Any:
+        """One API request, repeated as the provider repeats it. `request` is its client token, the same each time."""
+        call = {**call, "request": secrets.token_hex(8)}
+        while True:
+            try:
+                return self.client.post(f"/{self.cloud.name}/{verb}", call)
+            except CloudError as error:
+                again = error.body.get("again")
+                if again is None or self.cancelled.wait(again["wait"]):
+                    raise
+                call |= {"attempt": again["attempt"], "began": again["began"]}
+
     def _ask(self, context: Any, verb: str, call: dict[str, Any]) -> Any:
         try:
-            return self.client.post(f"/{self.cloud.name}/{verb}", call)
+            return self._request(verb, call)
         except CloudError as error:
             context.abort(grpc.StatusCode.UNKNOWN, _as_bridge(error))
         except NotRunning as error:
             context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
 
-    def _finish(self, context: Any, operation: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+    def _carry_out(self, context: Any, verb: str, call: dict[str, Any], inputs: dict[str, Any], states: States) -> Any:
+        """Create, update or delete and wait for the end; `states`: what may be in the state if it fails halfway."""
         try:
+            operation = self._request(verb, call)
             if operation["status"] == "done":
                 return operation
             if operation["status"] == "failed":
                 raise CloudError(operation["error"])
             return self.client.finish(operation["operation"])
         except CloudError as error:
-            if "id" in error.body and error.body.get("outputs") is not None:
-                self._half_made(context, error, inputs)
-            context.abort(grpc.StatusCode.UNKNOWN, _as_bridge(error))
+            if error.body.get("made") not in (None, "nothing"):
+                self._half_made(context, verb, call["token"], error, inputs, states())
+            context.abort(grpc.StatusCode.UNKNOWN, _as_bridge(error).replace("{urn}", call["token"]))
         except NotRunning as error:
             context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
-        raise AssertionError
 
-    def _half_made(self, context: Any, error: CloudError, inputs: dict[str, Any]) -> None:
-        """Something was made that is not healthy: the engine must remember it (ErrorResourceInitFailed)."""
+    @staticmethod
+    def _half_made(
+        context: Any, verb: str, urn: str, error: CloudError, inputs: dict[str, Any], states: dict[str, dict[str, Any]]
+    ) -> None:
+        """Something is there that is not as it should be: the engine must remember it (ErrorResourceInitFailed)."""
         from google.protobuf import any_pb2
 
         status_pb = protos.submodule("status_pb2")
-        detail = pb.ErrorResourceInitFailed(id=error.body["id"], reasons=[str(error)])
-        to_struct(mark_secrets(error.body["outputs"], inputs), detail.properties)
+        made = error.body["made"]
+        outputs = states[made] if made in states else mark_secrets(error.body["outputs"], inputs)
+        reason = f"{DOING[verb]} {urn}: {_as_bridge(error)}"
+        detail = pb.ErrorResourceInitFailed(id=error.body["id"], reasons=[reason])
+        to_struct({k: v for k, v in without_unknown(outputs).items() if not k.startswith("__")}, detail.properties)
         to_struct(inputs, detail.inputs)
         packed = any_pb2.Any()
         packed.Pack(detail)
-        status = status_pb.Status(code=2, message=_as_bridge(error), details=[packed])
+        status = status_pb.Status(code=2, message=reason, details=[packed])
         context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
+        context.abort(grpc.StatusCode.UNKNOWN, reason)
 
 
 def _wire(inputs: dict[str, Any]) -> dict[str, Any]:

@@ -163,6 +163,17 @@ def has_unknown(value: Any) -> bool:
     return any_value(value, lambda v: isinstance(v, Unknown))
 
 
+def without_unknown(value: Any) -> Any:
+    """The value without what is unknown in it, as a state that could not be read holds it."""
+    if isinstance(value, Secret):
+        return value if not has_unknown(value) else None
+    if isinstance(value, dict):
+        return {k: without_unknown(v) for k, v in value.items() if not isinstance(v, Unknown)}
+    if isinstance(value, list):
+        return [without_unknown(v) for v in value if not isinstance(v, Unknown)]
+    return value
+
+
 def has_secret(value: Any) -> bool:
     """Whether anything in the value is a secret."""
     return any_value(value, lambda v: isinstance(v, Secret))

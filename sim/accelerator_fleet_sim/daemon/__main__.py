@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from .. import processes
+from ..apis.serving import Apis
 from ..paths import SOCKET_LIMIT
 from .datacentre import Datacentre, log
 from .server import HttpServer
@@ -56,10 +57,13 @@ def main() -> int:
     datacentre.server = server
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.close())
+    apis = Apis(folder, (datacentre.aws, datacentre.world), (datacentre.google, datacentre.google_world), log)
+    apis.start()
     datacentre.start()
     gc.freeze()
     log(f"datacentre of {folder}, pid {os.getpid()}, speed {datacentre.clock.speed:g}")
     server.serve()
+    apis.stop()
     datacentre.stop()
     server.remove()
     if socket.parent != folder:

@@ -43,6 +43,9 @@ class NoClusters:
     def known_addons(self) -> list[str]:
         return ["coredns", "gke-devices", "gke-system", "kube-proxy", "vpc-cni"]
 
+    def names(self) -> list[str]:
+        return []
+
     def summary(self) -> list[dict[str, Any]]:
         return []
 

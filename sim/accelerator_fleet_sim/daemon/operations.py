@@ -110,3 +110,11 @@ class Operations:
         self.store.put_operation(operation)
         with self._changed:
             self._changed.notify_all()
+
+
+def describe(operation: Operation) -> dict[str, Any]:
+    """An operation as HTTP answers it."""
+    return {
+        "operation": operation.id, "status": operation.status, "kind": operation.kind, "type": operation.type,
+        "id": operation.resource, "result": operation.result, "error": operation.error,
+    }  # fmt: skip

@@ -7,14 +7,17 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from ..aws.control import INSTANT, describe
+from ..aws.control import INSTANT
 from ..core.plan import Refused
 from ..core.rules import Rules
-from ..daemon.operations import Operations
+from ..daemon.faultrules import duration
+from ..daemon.faults import Fault
+from ..daemon.operations import Operations, describe
 from ..daemon.server import HttpError
 from ..daemon.store import Operation, Resource
+from ..daemon.unreliable import stale_seconds, target_of
 from .behaviour import Behaviour
-from .errors import GoogleError, Unhealthy, body
+from .errors import GoogleError, Later, Unhealthy, body
 from .functions import PREFIX
 from .reads import FUNCTIONS, NotFound
 from .scope import (
@@ -72,6 +75,7 @@ class ControlPlane:
             own = rules.get(token)
             assert own is not None, token
             self.behaviours[token] = CLASSES[token](token, row, own)
+        self.fault_rules = world.fault_rules
         operations.clouds[CLOUD] = self.finish
 
     # -- verbs ------------------------------------------------------------------------------------------------------
@@ -84,7 +88,7 @@ class ControlPlane:
                 resource.state = "creating"
                 scope.store.put(resource)
                 seconds = behaviour.seconds(scope, "create", resource)
-                operation = self._operation("create", scope, resource, seconds)
+                operation = self._operation("create", scope, resource, seconds, call)
         except (GoogleError, Refused) as error:
             raise self._error(error, behaviour, "create") from error
         return self._go(operation)
@@ -101,7 +105,7 @@ class ControlPlane:
                 before = behaviour.change(scope, resource, call["inputs"])
                 scope.store.put(resource)
                 seconds = behaviour.seconds(scope, "update", resource, before)
-                operation = self._operation("update", scope, resource, seconds)
+                operation = self._operation("update", scope, resource, seconds, call)
         except (GoogleError, Refused) as error:
             raise self._error(error, behaviour, "update") from error
         return self._go(operation)
@@ -124,7 +128,7 @@ class ControlPlane:
                 resource.state = "deleting"
                 scope.store.put(resource)
                 seconds = behaviour.seconds(scope, "delete", resource)
-                operation = self._operation("delete", scope, resource, seconds)
+                operation = self._operation("delete", scope, resource, seconds, call)
         except GoogleError as error:
             raise self._error(error, behaviour, "delete") from error
         return self._go(operation)
@@ -158,21 +162,89 @@ class ControlPlane:
         if resource is None:
             return {}, None
         settle = {"create": behaviour.settle, "update": behaviour.settle_update, "delete": behaviour.deleted}
+        if operation.kind == "create" and self._struck("hang", resource) is not None:
+            raise Later(60)
         try:
             settle[operation.kind](scope, resource)
         except (Unhealthy, GoogleError) as problem:
             resource.state = "failed"
+            resource.hidden |= {"status": "ERROR", "status_message": str(problem)}
             scope.store.put(resource)
-            text = f"Error waiting for {DOING[operation.kind]} {behaviour.row.get('waits', behaviour.noun)}: {problem}"
+            text = self._waited(operation, behaviour, str(problem))
             code = problem.code if isinstance(problem, Unhealthy) else problem.reason
-            kept = {"id": resource.id, "outputs": resource.outputs} if operation.kind == "create" else {}
-            return None, {"code": code, "message": str(problem), "text": text, **kept}
+            return None, {"code": code, "message": str(problem), "text": text, **self._kept(operation, resource)}
         if operation.kind == "delete":
             scope.store.remove(resource)
             return {}, None
         resource.state = "active"
+        for key in ("status", "status_message"):
+            resource.hidden.pop(key, None)
         scope.store.put(resource)
-        return resource.outputs, None
+        missed = self._missed(operation, resource)
+        return (None, missed) if missed else (resource.outputs, None)
+
+    # -- faults -----------------------------------------------------------------------------------------------------
+    @staticmethod
+    def service(kind: str) -> str:
+        """The API that a type belongs to: `container`, `compute`."""
+        return kind.partition(":")[2].partition("/")[0]
+
+    def failed_call(self, call: dict[str, Any], verb: str, row: dict[str, Any], given_up: bool) -> dict[str, Any]:
+        """The error of a call that the cloud did not answer."""
+        error = GoogleError(row["status"], row["code"], row["message"])
+        if "function" in call:
+            return body(error, "")
+        behaviour = self.behaviours[call["type"]]
+        if verb == "read":
+            return body(error, f'Error when reading or editing {behaviour.noun} "{call.get("id")}"')
+        return dict(self._error(error, behaviour, verb).body)
+
+    def late(self, operation: Operation) -> dict[str, Any]:
+        """The error of a provider that waits no longer."""
+        behaviour = self.behaviours[operation.type]
+        scope = Scope(self.world, operation.account, operation.request["settings"])
+        resource = scope.find(operation.type, operation.resource)
+        text = (
+            f"timeout while waiting for state to become 'DONE' (last state: 'RUNNING', timeout: "
+            f"{duration(operation.request['limit'])})"
+        )
+        text = self._waited(operation, behaviour, text)
+        if operation.type == NODE_POOL and operation.kind == "create":
+            name = resource.outputs["name"] if resource else operation.resource
+            text = f'NodePool "{name}" has state "PROVISIONING" with message ""'
+        kept = self._kept(operation, resource) if resource else {}
+        return {"code": "Timeout", "message": text, "text": text, **kept}
+
+    def _waited(self, operation: Operation, behaviour: Behaviour, problem: str) -> str:
+        """What the provider prints when the wait for an operation ends badly."""
+        noun, waits = behaviour.noun, behaviour.row.get("waits", behaviour.noun)
+        if operation.type == NODE_POOL and operation.kind == "create":
+            name = operation.resource.rpartition("/")[2]  # resource_container_node_pool.go:943
+            return f'NodePool {name} was created in the error state "ERROR"'
+        if operation.kind == "create" and self.fault_rules.state(operation.type, "create") == "nothing":
+            return f"Error waiting to create {noun}: Error waiting for Creating {noun}: {problem}"
+        return f"Error waiting for {DOING[operation.kind]} {waits}: {problem}"
+
+    def _kept(self, operation: Operation, resource: Resource) -> dict[str, Any]:
+        """What the provider leaves in the state after a failed create or update."""
+        if operation.kind == "delete":
+            return {}
+        made = self.fault_rules.state(operation.type, operation.kind)
+        return {"id": resource.id, "outputs": resource.outputs, "made": made}
+
+    def _missed(self, operation: Operation, resource: Resource) -> dict[str, Any] | None:
+        """A create whose own read does not find what was made: the engine gets nothing to remember."""
+        if operation.kind != "create":
+            return None
+        fault = self._struck("stale-read", resource)
+        if fault is None or self.world.clock.now() >= resource.created + stale_seconds(fault):
+            return None
+        text = self.fault_rules.data["stale"]["text"]
+        return {"code": "notFound", "message": text, "text": text}
+
+    def _struck(self, kind: str, resource: Resource) -> Fault | None:
+        target = target_of(CLOUD, self.world.store, resource.type, resource.outputs, resource.id)
+        return self.world.faults.strike(kind, target, key=f"{resource.type} {resource.id}")
 
     # -- inside -----------------------------------------------------------------------------------------------------
     def _go(self, operation: Operation) -> dict[str, Any]:
@@ -184,9 +256,14 @@ class ControlPlane:
         self.operations.add(operation)
         return describe(operation)
 
-    def _operation(self, kind: str, scope: Scope, resource: Resource, seconds: float) -> Operation:
+    def _operation(
+        self, kind: str, scope: Scope, resource: Resource, seconds: float, call: dict[str, Any]
+    ) -> Operation:
         now = self.world.clock.now()
-        request = {"settings": scope.settings}
+        limit = self.fault_rules.timeout(resource.type, kind, call.get("timeout"))
+        if resource.type == NODE_POOL and kind == "create":
+            limit *= 2  # once for the operation, once for the pool to rest (resource_container_node_pool.go:937)
+        request = {"settings": scope.settings, "limit": limit}
         made = Operation(f"operation-{secrets.token_hex(8)}", CLOUD, kind, scope.project, "", resource.type,
                          resource.id, request, started=now, due=now + seconds)  # fmt: skip
         scope.store.put_operation(made)
@@ -219,6 +296,6 @@ class ControlPlane:
         if isinstance(error, Refused):
             return HttpError(400, {"code": "refused", "message": str(error), "text": str(error)})
         assert isinstance(error, GoogleError)
-        lead = f"Error {DOING[kind]} {behaviour.noun}"
+        lead = f"{'error' if behaviour.token == NODE_POOL else 'Error'} {DOING[kind]} {behaviour.noun}"
         plain = "" if not error.reason or behaviour.token in (CLUSTER,) else lead
         return HttpError(error.status, body(error, plain))

@@ -7,11 +7,14 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from ..aws.scope import Clusters
 from ..core.suppress import last, link_path
 from ..daemon.clock import Clock
+from ..daemon.faultrules import FaultRules
+from ..daemon.faults import Faults
 from ..daemon.store import Resource, Store
 from .catalog import Catalog
 
@@ -43,6 +46,10 @@ class World:
     catalog: Catalog
     clusters: Clusters
     log: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self.faults = Faults(self.store, self.clock)
+        self.fault_rules = FaultRules(Path(__file__).parent / "data" / "faults.json")
 
 
 @dataclass

@@ -6,11 +6,12 @@ from typing import Any
 
 from ...core.values import plain
 from ...daemon.store import Resource
+from ...daemon.unreliable import target_of
 from ..behaviour import Behaviour
-from ..errors import AwsError, Unhealthy
+from ..errors import AwsError, Later, Unhealthy
 from ..launch import INSTANCE, Launch, launch_instances, reservation_named, terminate
 from ..nodes import node_spec
-from ..scope import Scope
+from ..scope import CLOUD, Scope
 from .eks import CLUSTER, active_cluster, check_role, invalid
 from .groupchecks import (
     check_labels,
@@ -28,6 +29,8 @@ from .vpc import SUBNET
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 AUTOSCALING = "aws:autoscaling/group:Group"
+NOT_JOINED = "Instances failed to join the kubernetes cluster"
+ASK_AGAIN = 60.0  # simulated seconds between two launches of an Auto Scaling group that lacks instances
 NODE_POLICIES = ("/AmazonEKSWorkerNodePolicy", "/AmazonEKSWorkerNodeMinimalPolicy")
 
 
@@ -128,7 +131,7 @@ class NodeGroup(Behaviour):
         with scope.store.transaction():
             role = role_of(scope, resource.inputs["nodeRoleArn"])
             if role is None or not any(p.endswith(NODE_POLICIES) for p in attached(scope, role)):
-                self._fail(resource, "NodeCreationFailure", "Instances failed to join the kubernetes cluster")
+                self._fail(resource, "NodeCreationFailure", NOT_JOINED)
             if AUTOSCALING and not resource.outputs.get("resources"):
                 scope.new(
                     AUTOSCALING, resource.hidden["asg"], self.owner(scope, resource), {"name": resource.hidden["asg"]}
@@ -138,11 +141,23 @@ class NodeGroup(Behaviour):
                 ]
             error = self.scale(scope, resource)
             scope.store.put(resource)
-        self.push(scope, resource)
+        stuck = self._stuck(scope, resource)
+        if not stuck:
+            self.push(scope, resource)
+        patience = scope.world.fault_rules.give_up(NODE_GROUP)
+        if (stuck or error is not None) and scope.world.clock.now() < resource.created + patience:
+            raise Later(ASK_AGAIN)  # the Auto Scaling group goes on asking for instances
         if error is not None:
-            resource.outputs["status"] = "CREATE_FAILED"
             self._fail(resource, "AsgInstanceLaunchFailures", _launch_text(resource, error))
+        if stuck:
+            self._fail(resource, "NodeCreationFailure", NOT_JOINED)
         resource.outputs["status"] = "ACTIVE"
+
+    @staticmethod
+    def _stuck(scope: Scope, resource: Resource) -> bool:
+        """Whether a fault keeps the group's nodes from joining."""
+        target = target_of(CLOUD, scope.store, NODE_GROUP, resource.outputs, resource.id)
+        return scope.world.faults.strike("stuck", target, key=resource.id) is not None
 
     def _fail(self, resource: Resource, code: str, message: str) -> None:
         resource.outputs["status"] = "CREATE_FAILED"
@@ -218,6 +233,9 @@ class NodeGroup(Behaviour):
 
     # -- update -----------------------------------------------------------------------------------------------------
     def validate_update(self, scope: Scope, resource: Resource, inputs: dict[str, Any]) -> None:
+        if resource.outputs.get("status") == "CREATE_FAILED":  # text: aws/containers-roadmap issue 2204
+            text = "Nodegroup cannot be updated as it is currently not in Active State"
+            raise AwsError("ResourceInUseException", text, 409)
         cluster = active_cluster(scope, inputs["clusterName"])
         check_scaling(scope, inputs["scalingConfig"])
         check_labels(inputs)
@@ -255,12 +273,14 @@ class NodeGroup(Behaviour):
                 for instance in self.instances(scope, resource):
                     terminate(scope, instance)
             error = self.scale(scope, resource)
-            resource.outputs["status"] = "DEGRADED" if error else "ACTIVE"
-            resource.hidden["issues"] = (
-                [{"code": "AsgInstanceLaunchFailures", "message": _launch_text(resource, error)}] if error else []
-            )
+            issues = [("AsgInstanceLaunchFailures", _launch_text(resource, error))] if error else []
+            stuck = self._stuck(scope, resource)
+            issues += [("NodeCreationFailure", NOT_JOINED)] if stuck else []
+            resource.outputs["status"] = "DEGRADED" if issues else "ACTIVE"
+            resource.hidden["issues"] = [{"code": c, "message": m} for c, m in issues]
             scope.store.put(resource)
-        self.push(scope, resource)
+        if not stuck:
+            self.push(scope, resource)
 
     # -- delete -----------------------------------------------------------------------------------------------------
     def deleted(self, scope: Scope, resource: Resource) -> None:

@@ -6,9 +6,11 @@ import ipaddress
 from typing import Any
 
 from ...core.suppress import last
+from ...daemon.faultkinds import CAPACITY
 from ...daemon.store import Resource
+from ...daemon.unreliable import target_of
 from ..behaviour import Behaviour, over
-from ..errors import GoogleError, Unhealthy
+from ..errors import GoogleError, Later, Unhealthy
 from ..nodes import node_name, node_spec
 from ..scope import CLOUD, NODE_POOL, Scope
 from .capacity import reservation, reserved_nodes
@@ -23,6 +25,8 @@ from .poolchecks import (
     zones_of,
 )
 
+STUCK = "NODES_NOT_REGISTERED"
+ASK_AGAIN = 60.0  # simulated seconds between two tries of an instance group that lacks machines
 ROLL = ("machineType", "diskSizeGb", "diskType", "imageType", "linuxNodeConfig", "kubeletConfig", "gvnic", "fastSocket",
         "gcfsConfig", "workloadMetadataConfig", "loggingVariant", "tags", "containerdConfig")  # fmt: skip
 
@@ -163,10 +167,34 @@ class NodePool(Behaviour):
         ]  # fmt: skip
 
     def settle(self, scope: Scope, resource: Resource) -> None:
-        error = self._scale(scope, resource)
-        self.push(scope, resource)
-        if error is not None:
-            raise error
+        error = self._scale(scope, resource) or self._stuck(scope, resource)
+        if error is None or error.code != STUCK:
+            self.push(scope, resource)
+        if error is None:
+            return
+        if scope.world.clock.now() < resource.created + scope.world.fault_rules.give_up(NODE_POOL):
+            raise Later(ASK_AGAIN)  # the instance groups go on asking for machines
+        raise error
+
+    @staticmethod
+    def _stuck(scope: Scope, resource: Resource) -> Unhealthy | None:
+        """A fault that keeps the pool's nodes from joining."""
+        target = target_of(CLOUD, scope.store, NODE_POOL, resource.outputs, resource.id)
+        if scope.world.faults.strike("stuck", target, key=resource.id) is None:
+            return None
+        return Unhealthy(STUCK, "Not all of the pool's nodes registered with the cluster.")
+
+    @staticmethod
+    def _struck(scope: Scope, resource: Resource, zone: str) -> Unhealthy | None:
+        """A fault of capacity or quota that somebody asked for; a pool that it struck stays struck."""
+        target = target_of(CLOUD, scope.store, NODE_POOL, {**resource.outputs, "nodeLocations": [zone]}, resource.id)
+        faults = scope.world.faults
+        if faults.strike(CAPACITY, target, key=resource.id):
+            return _stockout(scope, zone)
+        if faults.strike("quota", target, key=resource.id):
+            return Unhealthy("QUOTA_EXCEEDED", "[QUOTA_EXCEEDED]: Instance creation failed: Quota exceeded for the "
+                             f"accelerators of region {scope.region_of(zone)}.")  # fmt: skip
+        return None
 
     # -- machines ---------------------------------------------------------------------------------------------------
     def _scale(self, scope: Scope, resource: Resource) -> Unhealthy | None:
@@ -194,7 +222,8 @@ class NodePool(Behaviour):
         machine = config["machineType"]
         name = check_reservation(scope, config, [zone])
         all_nodes = [n for p in scope.all(NODE_POOL) for n in p.hidden.get("nodes") or []]
-        problem = _short(scope, zone, machine, number, name, config, all_nodes)
+        problem = None if name else self._struck(scope, resource, zone)
+        problem = problem or _short(scope, zone, machine, number, name, config, all_nodes)
         cluster = scope.find("gcp:container/cluster:Cluster", resource.hidden["cluster"])
         assert cluster is not None
         taken = sum(len(p.hidden.get("nodes") or []) for p in pools_of(scope, cluster))
@@ -266,8 +295,9 @@ class NodePool(Behaviour):
     def settle_update(self, scope: Scope, resource: Resource) -> None:
         if resource.hidden.pop("roll", False):
             resource.hidden["nodes"] = []
-        error = self._scale(scope, resource)
-        self.push(scope, resource)
+        error = self._scale(scope, resource) or self._stuck(scope, resource)
+        if error is None or error.code != STUCK:
+            self.push(scope, resource)
         if error is not None:
             raise error
 
@@ -305,10 +335,14 @@ def _short(scope: Scope, zone: str, machine: str, number: int, name: str | None,
     stock = scope.catalog.stock(zone, machine)
     taken = sum(1 for n in nodes if n["zone"] == zone and n["machine"] == machine and not n.get("reservation"))
     if stock is not None and taken + number > stock:
-        return Unhealthy("GCE_STOCKOUT", f"[GCE_STOCKOUT]: Instance creation failed: The zone "
-                         f"'projects/{scope.project}/zones/{zone}' does not have enough resources available to fulfill "
-                         "the request.  '(resource type:compute)'.")  # fmt: skip
+        return _stockout(scope, zone)
     return None
+
+
+def _stockout(scope: Scope, zone: str) -> Unhealthy:
+    return Unhealthy("GCE_STOCKOUT", f"[GCE_STOCKOUT]: Instance creation failed: The zone "
+                     f"'projects/{scope.project}/zones/{zone}' does not have enough resources available to fulfill "
+                     "the request.  '(resource type:compute)'.")  # fmt: skip
 
 
 def default_pool(scope: Scope, cluster: Resource) -> None:
