@@ -17,24 +17,26 @@ FLEET = Path(sys.executable).with_name("fleet")
 class Project:
     """A folder with Pulumi.yaml and stacks; commands run as a person would type them, in a prepared shell."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, checkout: Path = ROOT) -> None:
+        """`checkout`: whose program and `fleet` it is, this one's or those of a clone with a .venv of its own."""
         self.folder = folder
         folder.mkdir(parents=True)
-        shutil.copy(ROOT / "Pulumi.yaml", folder)
-        shutil.copytree(ROOT / "stacks", folder / "stacks", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(checkout / "Pulumi.yaml", folder)
+        shutil.copytree(checkout / "stacks", folder / "stacks", ignore=shutil.ignore_patterns("__pycache__"))
+        self._fleet = str(FLEET if checkout == ROOT else checkout / ".venv" / "bin" / "fleet")
         # A folder of its own for everything; nothing of the caller's prepared shell may leak in.
         self._clean = {k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "ACCELERATOR_FLEET_"))}
         self._shells: dict[str, dict[str, str]] = {}
 
     def fleet(self, *args: str, ok: bool = True, timeout: float = 400) -> subprocess.CompletedProcess[str]:
         """`fleet ARGS` in a shell that is not prepared."""
-        return self._run([str(FLEET), *args], self._clean, ok, timeout)
+        return self._run([self._fleet, *args], self._clean, ok, timeout)
 
     def shell(self, env: str) -> dict[str, str]:
         """The variables that `eval "$(fleet env ENV)"` leaves behind, read from a real shell."""
         if env not in self._shells:
             dump = "import json,os;print(json.dumps(dict(os.environ)))"
-            script = f'eval "$("{FLEET}" env {env})" && exec "{sys.executable}" -c "{dump}"'
+            script = f'eval "$("{self._fleet}" env {env})" && exec "{sys.executable}" -c "{dump}"'
             done = self._run(["bash", "-ec", script], self._clean, True, 120)
             self._shells[env] = json.loads(done.stdout.splitlines()[-1])
         return self._shells[env]
@@ -67,6 +69,13 @@ class Project:
         text = path.read_text()
         assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {name}"
         path.write_text(text.replace(old, new))
+
+    def add(self, env: str, spec: str) -> None:
+        """An environment of its own: a spec and its stack's settings."""
+        stacks = self.folder / "stacks"
+        (stacks / "fleets" / f"{env}.yaml").write_text(spec)
+        settings = (stacks / "Pulumi.dev.yaml").read_text()
+        (stacks / f"Pulumi.{env}.yaml").write_text(settings.replace("fleets/dev.yaml", f"fleets/{env}.yaml"))
 
     def kubectl(self, site: str, path: str, env: str = "single") -> Any:
         """GET on a site's API server with the cloud's own token; JSON."""
