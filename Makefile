@@ -1,6 +1,6 @@
 # One line a target: each calls the command that a person can type too. ENV names the environment.
 .DEFAULT_GOAL := help
-.PHONY: help setup engine up preview down test slow lint goldens bench docs
+.PHONY: help setup engine up preview down test slow lint fuzz goldens bench docs
 ENV ?= dev
 FLEET := .venv/bin/fleet
 
@@ -30,6 +30,9 @@ slow: engine  ## the slow tests: every kind of site at once
 
 lint: setup  ## ruff and mypy
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy .
+
+fuzz: setup  ## random specs for two minutes: a plan or an error of ours, or it says what broke
+	@.venv/bin/python -m tests.fuzz $(ARGS)
 
 goldens: setup  ## record the golden files again; read the diff in review
 	@RECORD_GOLDENS=1 .venv/bin/python -m pytest -q tests/pure $(ARGS)

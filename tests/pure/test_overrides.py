@@ -27,7 +27,8 @@ def planned(folder: Path, said: str) -> FleetPlan:
 
 
 def test_a_price_of_ones_own_is_what_the_month_costs(tmp_path: Path) -> None:
-    said = "catalog:\n  prices:\n    - {machine: p5.48xlarge, region: us-east-2, value: 10, source: our contract, date: 2026-11-30}\n"
+    row = "{machine: p5.48xlarge, region: us-east-2, value: 10, source: our contract, date: 2026-11-30}"
+    said = f"catalog:\n  prices:\n    - {row}\n"
     got = planned(tmp_path, said)
     estimate = pool_month(got.pools[0], "us-east-2", with_given(catalog.load_prices(), got.prices))
     assert estimate.usd == 2 * 10 * 730

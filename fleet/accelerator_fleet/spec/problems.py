@@ -49,6 +49,12 @@ def _message(e: ErrorDetails, loc: Loc, at: Tree) -> str:
 def _value_message(e: ErrorDetails, kind: str, ctx: dict[str, Any], loc: Loc, at: Tree) -> str:
     if kind in ("int_type", "int_parsing", "int_from_float"):
         return f"a whole number is needed, not {_noun(at.value)}"
+    if kind in ("float_type", "float_parsing", "finite_number"):
+        return f"a number is needed, not {_noun(at.value)}"
+    if kind == "greater_than":
+        return f"{e['input']} is too small; more than {ctx['gt']:g}"
+    if kind in ("too_short", "string_too_short"):
+        return f"empty; {_description(loc) or 'something is needed'}"
     if kind == "greater_than_equal":
         return f"{e['input']} is too small; at least {ctx['ge']}"
     if kind == "string_pattern_mismatch":
