@@ -11,12 +11,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from accelerator_fleet.errors import FleetError
-from accelerator_fleet_recover.model import Item, Wanted
+from accelerator_fleet_recover.model import RELEASE, Item, Wanted, has_unknown
 
 if TYPE_CHECKING:
     from httpx2 import Client
 
-RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 PENDING: Final = frozenset({"pending-install", "pending-upgrade", "pending-rollback", "uninstalling"})
 
 
@@ -84,9 +83,11 @@ class Cluster:
         identity = f"{namespace}/{name}" if found["metadata"].get("namespace") else name
         going = bool(found["metadata"].get("deletionTimestamp"))
         made = _moment(found["metadata"].get("creationTimestamp"))
-        ours = any(str(m.get("manager", "")).startswith("pulumi") for m in found["metadata"].get("managedFields") or [])
-        note = "" if ours else "not made by Pulumi"
-        status: Any = "going" if going else "there"
+        managers = [str(m.get("manager", "")) for m in found["metadata"].get("managedFields") or []]
+        # An object of which the program says nothing but the name has no manager.
+        ours = not managers or any(m.startswith("pulumi") for m in managers)
+        status: Any = "going" if going else "there" if ours else "foreign"
+        note = "" if ours else f"applied by {', '.join(managers)}, not by Pulumi"
         return Item(wanted.type, identity, name=name, status=status, created=made, note=note, provider=wanted.provider)
 
     def _release_item(self, wanted: Wanted) -> Item | None:
@@ -123,10 +124,11 @@ def _moment(text: str | None) -> datetime | None:
 
 def connect(inputs: Mapping[str, Any], variables: Mapping[str, str]) -> Cluster | None:
     """The cluster of a Kubernetes provider's inputs; None while its kubeconfig is not known."""
-    from accelerator_fleet import kubeconfig
-    from accelerator_fleet_recover.model import has_unknown
+    from httpx2 import Timeout
     from lightkube import KubeConfig
     from lightkube.config import client_adapter
+
+    from accelerator_fleet import kubeconfig
 
     if has_unknown(dict(inputs)):
         return None
@@ -137,5 +139,5 @@ def connect(inputs: Mapping[str, Any], variables: Mapping[str, str]) -> Cluster 
     if single is None:
         raise FleetError("kubeconfig", f"no context {inputs.get('context')}")
     local = (single.cluster.server or "").startswith("https://127.")
-    settings = client_adapter.ConnectionParams(timeout=30, trust_env=not local)
+    settings = client_adapter.ConnectionParams(timeout=Timeout(30), trust_env=not local)
     return Cluster(client_adapter.Client(single, settings))

@@ -11,7 +11,9 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "recover", help="finds what a killed run left behind, or a lost state knew; adopts it with --yes"
     )
     parser.add_argument("--env", default="dev", metavar="ENV", help="environment (dev)")
-    parser.add_argument("--yes", action="store_true", help="adopt what belongs to the program, clear pending operations")
+    parser.add_argument(
+        "--yes", action="store_true", help="adopt what belongs to the program, clear pending operations"
+    )
     parser.add_argument(
         "--delete", action="store_true", help="with --yes: delete without asking what cannot belong (never a volume)"
     )

@@ -7,19 +7,26 @@ the cluster itself (docs/adr/0005).
 
 from __future__ import annotations
 
+import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from accelerator_fleet_recover.model import UNKNOWN, Read, Wanted, has_unknown
+from accelerator_fleet_recover.model import RELEASE, UNKNOWN, Read, Wanted, has_unknown
 
 # What the provider's Read answers without having asked anybody: there the program's word is all there is.
 # https://github.com/hashicorp/terraform-provider-aws internal/service/eks/cluster.go (resourceClusterRead)
 UNREAD: Final = {
     "aws:eks/cluster:Cluster": ("bootstrapSelfManagedAddons", "accessConfig.bootstrapClusterCreatorAdminPermissions")
 }
-SECRET: Final = "[secret]"  # as previews show what the state keeps encrypted
+HIDDEN: Final = "[secret]"  # as previews show what the state keeps encrypted
+# How a state marks a secret; one in plain text is encrypted when the state is written.
+# https://github.com/pulumi/pulumi sdk/go/common/resource/sig.go
+SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
+IS_SECRET: Final = "1b47061264138c4ac30d75fd1eb44270"
+# What Helm keeps of a release; the rest of its inputs (chart's place, timeout …) nobody but the program knows.
+IN_RELEASE: Final = ("values", "version", "name", "namespace")
 
 
 def entry(wanted: Wanted, read: Read, names: Mapping[str, str], providers: Mapping[str, str]) -> dict[str, Any]:
@@ -41,7 +48,9 @@ def entry(wanted: Wanted, read: Read, names: Mapping[str, str], providers: Mappi
     reference = providers.get(wanted.provider)
     if reference is not None:
         made["provider"] = f"{wanted.provider}::{reference}"
-    if wanted.type.startswith("kubernetes:") and "helm.sh" not in wanted.type:
+    if wanted.type == RELEASE:
+        _as_release(made, read)
+    elif wanted.type.startswith("kubernetes:"):
         _as_kubernetes(made)
     return made
 
@@ -104,18 +113,21 @@ def _known(checked: dict[str, Any], read: Read) -> dict[str, Any]:
 
 
 def _merged(checked: Any, asked: Any, found: Any) -> Any:
-    if isinstance(checked, str) and checked in UNKNOWN:
-        return asked if asked is not None and not has_unknown(asked) else found
+    """`asked` wins where it is known: names of others that were drawn for the first preview stand right in it."""
     if isinstance(checked, dict):
         lower = asked if isinstance(asked, dict) else {}
         there = found if isinstance(found, dict) else {}
         pairs = {k: _merged(v, lower.get(k), there.get(k)) for k, v in checked.items()}
         return {k: v for k, v in pairs.items() if v is not None}
     if isinstance(checked, list):
-        if has_unknown(checked) and isinstance(found, list) and len(found) == len(checked):
-            given = asked if isinstance(asked, list) and len(asked) == len(checked) else [None] * len(checked)
-            return [_merged(c, a, f) for c, a, f in zip(checked, given, found, strict=True)]
-        return asked if has_unknown(checked) else checked
+        given = asked if isinstance(asked, list) and len(asked) == len(checked) else [None] * len(checked)
+        live = found if isinstance(found, list) and len(found) == len(checked) else [None] * len(checked)
+        return [_merged(c, a, f) for c, a, f in zip(checked, given, live, strict=True)]
+    if isinstance(checked, str):
+        if isinstance(asked, str) and asked not in UNKNOWN:
+            return asked
+        if checked in UNKNOWN:
+            return found if asked is None or has_unknown(asked) else asked
     return checked
 
 
@@ -151,20 +163,36 @@ def _put(values: dict[str, Any], path: str, value: Any) -> None:
 
 def without_secrets(value: Any) -> Any:
     """A value without what a preview hides; a refresh brings it back, encrypted."""
-    if isinstance(value, dict):
-        return {k: without_secrets(v) for k, v in value.items() if v != SECRET}
+    if isinstance(value, Mapping):
+        return {k: without_secrets(v) for k, v in value.items() if not _hidden(v)}
     if isinstance(value, list):
-        return [without_secrets(v) for v in value if v != SECRET]
+        return [without_secrets(v) for v in value if not _hidden(v)]
     return value
 
 
 def hides_secrets(value: Any) -> bool:
     """Whether a preview hid something in it."""
+    if _hidden(value):
+        return True
     if isinstance(value, Mapping):
         return any(hides_secrets(v) for v in value.values())
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return any(hides_secrets(v) for v in value)
-    return bool(value == SECRET)
+    return isinstance(value, list) and any(hides_secrets(v) for v in value)
+
+
+def _hidden(value: Any) -> bool:
+    return bool(value == HIDDEN) or (isinstance(value, Mapping) and SIGNATURE in value)
+
+
+def _as_release(made: dict[str, Any], read: Read) -> None:
+    """A Helm release as the provider would have written it; what Helm has otherwise shows in the next preview."""
+    kept = {k: read.inputs[k] for k in IN_RELEASE if read.inputs.get(k) is not None}
+    made["inputs"] = {**made["inputs"], **{k: v for k, v in kept.items() if not _same(v, made["inputs"].get(k))}}
+    secret = {SIGNATURE: IS_SECRET, "plaintext": json.dumps(made["inputs"])}
+    made["outputs"] = {**made["outputs"], **made["inputs"], "__inputs": secret}
+
+
+def _same(a: Any, b: Any) -> bool:
+    return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
 
 
 def _as_kubernetes(made: dict[str, Any]) -> None:

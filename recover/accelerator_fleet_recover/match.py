@@ -19,13 +19,19 @@ class Known:
     """What is known while matching: ids of resources by URN, names that interrupted creates had drawn."""
 
     ids: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)  # a name drawn for the preview -> the thing's own
     pending: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def found(self, wanted: Wanted, item: Item) -> None:
+        """Remembers which thing a wanted resource is."""
+        self.ids[wanted.urn] = item.id or item.imports
+        self.names |= {str(wanted.inputs[key]): name for key, name in drawn_names(wanted, item).items()}
 
     def value(self, wanted: Wanted, key: str) -> str | None:
         """An input; where it is another resource's output, that resource's id. None when not known."""
         value = wanted.inputs.get(key)
         if value is not None and not has_unknown(value):
-            return str(value)
+            return self.names.get(str(value), str(value))
         urns = (wanted.state.get("propertyDependencies") or {}).get(key) or []
         ids = {self.ids[u] for u in urns if u in self.ids}
         return ids.pop() if len(ids) == 1 else None
@@ -37,7 +43,9 @@ def choose(wanted: Wanted, items: Iterable[Item], known: Known) -> Item | None:
     if len(found) > 1:
         drawn = known.pending.get(wanted.urn) or {}
         named = [i for i in found if i.name and i.name in drawn.values()]
-        found = named or sorted(found, key=lambda i: (i.created is None, i.created and i.created.timestamp(), i.imports))
+        found = named or sorted(
+            found, key=lambda i: (i.created is None, i.created and i.created.timestamp(), i.imports)
+        )
     return found[0] if found else None
 
 
@@ -63,13 +71,13 @@ def _named(wanted: Wanted, item: Item) -> bool:
         if key in drawn:
             return re.fullmatch(re.escape(drawn[key]) + "[0-9a-f]{7}", item.name) is not None
         if wanted.inputs.get(key):
-            return item.name == wanted.inputs[key]
+            return item.name == str(wanted.inputs[key])
         prefix = wanted.inputs.get(f"{key}Prefix")
         if prefix:
             return item.name.startswith(str(prefix))
     tag = (wanted.inputs.get("tags") or {}).get("Name")
     if tag is not None:
-        return item.tags.get("Name") == tag
+        return item.tags.get("Name") == str(tag)
     return bool(item.keys)
 
 

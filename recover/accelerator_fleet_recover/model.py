@@ -18,7 +18,8 @@ UNKNOWN: Final = frozenset(
         "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
     }
 )
-Status = Literal["there", "coming", "going", "failed"]
+RELEASE: Final = "kubernetes:helm.sh/v3:Release"
+Status = Literal["there", "coming", "going", "failed", "foreign"]
 # Data lives in these. They are adopted; nothing here ever deletes one, or what would take it along.
 VOLUMES: Final = frozenset(
     {
@@ -132,7 +133,7 @@ class Orphan:
     @property
     def belongs(self) -> bool:
         """Whether it can be adopted as it is."""
-        return self.wanted is not None and self.item.status != "failed"
+        return self.wanted is not None and self.item.status not in {"failed", "foreign"}
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,8 @@ class Recovery:
         orphans = {o.wanted.urn: o for o in found.orphans if o.wanted is not None}
         pending = pending_of(exported)
         self.say(
-            f"{self.env}: {len(in_state)} in the state, {len(pending)} pending operations, {len(found.orphans)} orphans, "
-            f"{len(found.ghosts)} in the state only"
+            f"{self.env}: {len(in_state)} in the state, {len(pending)} pending operations, "
+            f"{len(found.orphans)} orphans, {len(found.ghosts)} in the state only"
         )
         for operation in pending:
             self.say(f"  pending: {report.pending_line(operation, orphans, set(found.ghosts), in_state)}")
@@ -90,7 +90,9 @@ class Recovery:
             for line in report.orphan_lines(orphan, self.env):
                 self.say(f"  {line}")
         for _, item, urn in found.halves:
-            self.say(f"  {item.type.rpartition(':')[2]:<28} {item.imports}   {item.note}: left half-way ({urn_name(urn)})")
+            self.say(
+                f"  {item.type.rpartition(':')[2]:<28} {item.imports}   {item.note}: left half-way ({urn_name(urn)})"
+            )
         for urn in found.ghosts:
             self.say(f"  gone: {urn_name(urn)} ({urn.split('::')[2].rpartition('$')[2]}) is in the state only")
         if found.later:
@@ -141,7 +143,9 @@ class Recovery:
     ) -> list[dict[str, Any]]:
         """Entries of the adopted, and of the components and providers that they need and the state does not have."""
         creates = {w.urn: w for w in preview.creates}
-        providers = {r["urn"]: str(r["id"]) for r in resources_of(exported) if r["type"].startswith("pulumi:providers:")}
+        providers = {
+            r["urn"]: str(r["id"]) for r in resources_of(exported) if r["type"].startswith("pulumi:providers:")
+        }
         entries: dict[str, dict[str, Any]] = {}
 
         def need(urn: str) -> None:
@@ -190,7 +194,10 @@ class Recovery:
         others = [
             o
             for o in found.orphans
-            if not o.belongs and o.item.type not in VOLUMES and (o.wanted is not None or o.item.type not in CLUSTERS)
+            if not o.belongs
+            and o.item.status != "foreign"
+            and o.item.type not in VOLUMES
+            and (o.wanted is not None or o.item.type not in CLUSTERS)
         ]
         if not others:
             return

@@ -44,6 +44,8 @@ def orphan_lines(orphan: Orphan, env: str) -> list[str]:
     head = f"{short:<28} {item.id or item.imports}   {extra}"
     if orphan.wanted is not None and orphan.belongs:
         return [head, f"    {import_line(orphan.wanted, item, env)}"]
+    if item.status == "foreign":
+        return [head, "    left alone: the next `up` applies its own fields to it, or says who else does"]
     if orphan.wanted is not None:
         return [head, "    failed while it was made: cannot be used; to be deleted, and made again by the next `up`"]
     if item.type in VOLUMES:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from accelerator_fleet_recover.clusters import RELEASE, Cluster, connect
+from accelerator_fleet_recover.clusters import Cluster, connect
 from accelerator_fleet_recover.match import Known, choose
-from accelerator_fleet_recover.model import Item, Orphan, Wanted, has_unknown
+from accelerator_fleet_recover.model import RELEASE, Item, Orphan, Wanted, has_unknown
 
 if TYPE_CHECKING:
     from accelerator_fleet_recover.stack import Preview
@@ -90,13 +90,13 @@ class Surveyor:
         free = [i for i in found.items if not any((i.type, one) in in_state for one in i.ids)]
         free = [i for i in free if not _joined_in(state, i)]
         pending = {p["resource"]["urn"]: p["resource"].get("inputs") or {} for p in pending_of(exported)}
-        known = Known({w.urn: str(w.state["id"]) for w in state if w.state.get("id")}, pending)
+        known = Known({w.urn: str(w.state["id"]) for w in state if w.state.get("id")}, pending=pending)
         for wanted in preview.wanted:
             item = choose(wanted, free, known)
             if item is None:
                 continue
             free.remove(item)
-            known.ids[wanted.urn] = item.id or item.imports
+            known.found(wanted, item)
             found.orphans.append(Orphan(item, wanted))
         found.orphans += [Orphan(i, None) for i in free if i.status != "going"]
         ids = {(i.type, one) for i in found.items for one in i.ids}
@@ -107,9 +107,7 @@ class Surveyor:
             and not any(_joined_in([w], i) for i in found.items)
         ]  # fmt: skip
 
-    def _objects(
-        self, found: Survey, state: list[Wanted], preview: Preview, providers: Mapping[str, Wanted]
-    ) -> None:
+    def _objects(self, found: Survey, state: list[Wanted], preview: Preview, providers: Mapping[str, Wanted]) -> None:
         gone = set(found.ghosts)
         for wanted in [*state, *preview.wanted]:
             if not wanted.type.startswith("kubernetes:"):

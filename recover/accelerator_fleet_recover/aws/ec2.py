@@ -42,7 +42,8 @@ def items(account: Account) -> Iterator[Item]:
                 continue
             item = _item(account, kind, found, str(found[identity]), keys, found.get(made) if made else None)
             if kind == "aws:ec2/internetGateway:InternetGateway":
-                attached = {"vpcId": a["VpcId"] for a in (found.get("Attachments") or [])[:1]}
+                attachments = found.get("Attachments") or []
+                attached = {"vpcId": str(attachments[0]["VpcId"])} if attachments else {}
                 item = _item(account, kind, found, item.imports, {}, None, attached)
             yield item
             if kind == "aws:ec2/routeTable:RouteTable":

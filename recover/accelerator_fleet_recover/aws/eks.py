@@ -75,7 +75,7 @@ def _nodes(region: str, group: dict[str, Any]) -> float | None:
 
     mode = {"SPOT": "spot", "CAPACITY_BLOCK": "capacity-block"}.get(group.get("capacityType", ""), "on-demand")
     count = (group.get("scalingConfig") or {}).get("desiredSize") or 0
-    for row in catalog.load().prices.entries:
+    for row in catalog.load_prices().entries:
         if (row.machine, row.region, row.mode) == ((group.get("instanceTypes") or [""])[0], region, mode):
             return float(row.value) * int(count) if row.status != "unknown" else None
     return None
