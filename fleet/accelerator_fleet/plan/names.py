@@ -12,7 +12,7 @@ from accelerator_fleet.plan.model import PoolPlan
 from accelerator_fleet.plan.placed import OF_SHAPE
 from accelerator_fleet.spec.model import FleetSpec
 
-CLOUD: Final = {"eks": "EKS", "gke": "GKE"}
+CLOUDS: Final = ("eks", "gke")
 KEY_LENGTH: Final = 8  # hex digits of a shape key: one clash in 65,000 shapes of one pool name
 
 
@@ -61,36 +61,17 @@ def shape_key(shape: dict[str, object]) -> str:
 
 
 def name_errors(spec: FleetSpec, catalog: Catalog) -> list[FleetError]:
-    """Names over the clouds' limits, with how many characters fit."""
+    """Names of pools over the clouds' limits, with how many characters fit."""
     errors: list[FleetError] = []
-    for i, site in enumerate(spec.sites):
-        if site.kind in CLOUD:
-            errors += _cluster_errors(spec, i, catalog)
     kinds = {s.name: s.kind for s in spec.sites}
     for i, pool in enumerate(spec.pools):
         # The strictest of the sites that it may be on.
-        for kind in sorted({kinds[s] for s in pool.site if kinds.get(s) in CLOUD}, reverse=True):
+        for kind in sorted({kinds[s] for s in pool.site if kinds.get(s) in CLOUDS}, reverse=True):
             error = _pool_error(spec, i, kind, catalog)
             if error:
                 errors.append(error)
                 break
     return errors
-
-
-def _cluster_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetError]:
-    site = spec.sites[index]
-    cloud = CLOUD[site.kind]
-    name = cluster_name(spec.fleet, spec.env, site.name)
-    most = catalog.limits.entries[f"{site.kind}.cluster.name"].value
-    if site.cluster.name is None and len(name) > most:
-        fits = most - len(name) + len(site.name)
-        text = f"the cluster's name '{name}' has {len(name)} characters and {cloud} takes {most}"
-        advice = f"at most {fits} here" if fits > 0 else "shorten `fleet` too"
-        return [spec.error(f"sites[{index}].name", f"{text}; {advice}")]
-    if site.cluster.name is not None and len(site.cluster.name) > most:
-        text = f"'{site.cluster.name}' has {len(site.cluster.name)} characters and {cloud} takes {most}"
-        return [spec.error(f"sites[{index}].cluster.name", text)]
-    return []
 
 
 def _pool_error(spec: FleetSpec, index: int, kind: str, catalog: Catalog) -> FleetError | None:
