@@ -38,7 +38,7 @@ def gpus(words: list[str], per_node: int, sites: list[str]) -> st.SearchStrategy
             "site": st.permutations(sites).map(lambda s: s[: 1 + len(s) // 2]),
         }
     )
-    return st.tuples(entry, SCALING, MODES).map(lambda parts: parts[0] | parts[1] | parts[2])
+    return st.tuples(entry, SCALING, MODES).map(lambda parts: {k: v for part in parts for k, v in part.items()})
 
 
 def slices(row: tuple[tuple[str, Any], int]) -> Entry:
