@@ -48,6 +48,14 @@ class Catalog:
         """Zones of a region; empty for a region that does not exist."""
         return sorted(z for z in self._zones if z.rpartition("-")[0] == region)
 
+    def all_zones(self) -> list[str]:
+        """Every zone."""
+        return sorted(self._zones)
+
+    def regions(self) -> list[str]:
+        """Every region."""
+        return sorted({z.rpartition("-")[0] for z in self._zones})
+
     def is_zone(self, name: str) -> bool:
         """Whether there is such a zone."""
         return name in self._zones

@@ -21,7 +21,7 @@ from .parse import Unclear, parse
 # the name in a signature -> botocore's name of the service
 SERVICES = {
     "ec2": "ec2", "eks": "eks", "iam": "iam", "sts": "sts", "elasticfilesystem": "efs", "kms": "kms", "logs": "logs",
-    "tagging": "resourcegroupstaggingapi", "autoscaling": "autoscaling",
+    "tagging": "resourcegroupstaggingapi", "autoscaling": "autoscaling", "fsx": "fsx",
 }  # fmt: skip
 GLOBAL = {"iam"}
 PARTS = (ec2, ec2_capacity, ec2_changes, ec2_network, efs, eks, iam_api, small, tagging)  # each enters its operations

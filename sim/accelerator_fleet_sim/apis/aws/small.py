@@ -1,4 +1,4 @@
-"""The services of which little is used: STS, KMS, CloudWatch Logs, Auto Scaling."""
+"""The services of which little is used: STS, KMS, CloudWatch Logs, Auto Scaling, FSx."""
 
 from __future__ import annotations
 
@@ -123,3 +123,13 @@ def describe_auto_scaling_groups(call: Call) -> Item:
     rows, after = page(items, call.params.get("MaxRecords"), call.params.get("NextToken"), 100, lambda t: AwsError(
         "InvalidNextToken", f"The token '{t}' is invalid."))  # fmt: skip
     return {"AutoScalingGroups": rows, **({"NextToken": after} if after else {})}
+
+
+# -- FSx ----------------------------------------------------------------------------------------------------------------
+@served("fsx", "DescribeFileSystems", "FileSystemIds", "MaxResults", "NextToken")
+def describe_fsx_file_systems(call: Call) -> Item:
+    """None: creates of FSx are refused, so there is nothing to list and no id is right."""
+    wanted = call.params.get("FileSystemIds")
+    if wanted:
+        raise AwsError("FileSystemNotFound", f"File system '{wanted[0]}' does not exist.")
+    return {"FileSystems": []}

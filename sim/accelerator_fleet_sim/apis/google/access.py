@@ -20,6 +20,7 @@ from ..listener import Answer, Request
 
 EMAIL = "operator@embedded-access.iam.gserviceaccount.com"
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+AUDIENCE = "https://oauth2.googleapis.com/token"  # what google-auth says whatever token_uri is
 LIFETIME = 3600
 TOKEN_PATH = "/token"
 PREFIX = "ya29.embedded-api-"
@@ -101,7 +102,7 @@ class Access:
         except InvalidSignature:
             raise ValueError("Invalid JWT Signature.") from None
         said = json.loads(_decoded(claims))
-        if said.get("iss") != EMAIL or said.get("aud") != self._url:
+        if said.get("iss") != EMAIL or said.get("aud") not in (AUDIENCE, self._url):
             raise ValueError("Invalid JWT: iss or aud")
         if not said.get("scope"):
             raise ValueError("Invalid OAuth scope or ID token audience provided.")
