@@ -125,7 +125,7 @@ def describe_auto_scaling_groups(call: Call) -> Item:
     return {"AutoScalingGroups": rows, **({"NextToken": after} if after else {})}
 
 
-# -- FSx ----------------------------------------------------------------------------------------------------------------
+# -- FSx --------------------------------------------------------------------------------------------------------------
 @served("fsx", "DescribeFileSystems", "FileSystemIds", "MaxResults", "NextToken")
 def describe_fsx_file_systems(call: Call) -> Item:
     """None: creates of FSx are refused, so there is nothing to list and no id is right."""

@@ -17,8 +17,9 @@ from botocore.model import ListShape, MapShape, OperationModel, ServiceModel, Sh
 from ..listener import Answer
 
 # words that the real services answer although their models do not list them (EC2 API reference:
-# InternetGatewayAttachment, NetworkInterface)
-BEYOND = {"AttachmentStatus": {"available"}, "NetworkInterfaceType": {"nat_gateway"}}
+# InternetGatewayAttachment, NetworkInterface, and the lower case of VpcEndpoint's State)
+BEYOND = {"AttachmentStatus": {"available"}, "NetworkInterfaceType": {"nat_gateway"},
+          "State": {"available", "pending", "deleting", "failed"}}  # fmt: skip
 XML = {"Content-Type": "text/xml;charset=UTF-8"}
 
 
