@@ -50,7 +50,7 @@ class Recovery:
         while adopted_before != len(self.adopted) and any(o.belongs for o in found.orphans):
             adopted_before = len(self.adopted)
             exported = self._adopt(exported, preview, found)
-            if not found.later and not self._refused:
+            if not (found.later and any(o.item.type in CLUSTERS for o in found.orphans)):
                 break
             preview, found = self._look(exported)
             for orphan in found.orphans:
@@ -95,7 +95,7 @@ class Recovery:
             )
         for urn in found.ghosts:
             self.say(f"  gone: {urn_name(urn)} ({urn.split('::')[2].rpartition('$')[2]}) is in the state only")
-        if found.later:
+        if found.later and any(o.item.type in CLUSTERS for o in found.orphans):
             self.say(f"  {len(found.later)} objects in clusters are looked for once their cluster is adopted")
 
     def _leave(self, exported: Mapping[str, Any], found: Survey) -> int:
