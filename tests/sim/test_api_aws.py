@@ -277,3 +277,28 @@ def test_deletes_are_refused_as_the_plugins_are(account: Account, ask: Asker) ->
          policyArn="arn:aws:iam::aws:policy/AmazonEKSClusterPolicy")  # fmt: skip
     with pytest.raises(ClientError, match="must detach all policies first"):  # forcing is the provider's own doing
         ask("iam", "DeleteRole", RoleName=protected["id"])
+
+
+def test_faults_strike_reads_too(account: Account, ask: Asker) -> None:
+    it = world(account)
+    faults = account.world.faults
+    faults.add({"kind": "5xx", "type": "aws:eks/*"})
+    with pytest.raises(ClientError) as down:
+        ask("eks", "ListClusters")
+    assert code(down) == "ServiceUnavailableException"
+    assert ask("ec2", "DescribeVpcs")["Vpcs"]  # another API's
+    faults.clear()
+    faults.add({"kind": "throttling", "type": "Vpc", "times": 1})
+    assert ask("ec2", "DescribeVpcEndpoints")["VpcEndpoints"]
+    with pytest.raises(ClientError) as slow:
+        ask("ec2", "DescribeVpcs")
+    assert code(slow) == "RequestLimitExceeded"
+    assert len(ask("ec2", "DescribeVpcs")["Vpcs"]) == 2
+    faults.clear()
+    faults.add({"kind": "stale-read", "type": "Subnet", "seconds": 3600})
+    assert it["a"] not in {s["SubnetId"] for s in ask("ec2", "DescribeSubnets")["Subnets"]}
+    with pytest.raises(ClientError) as new:
+        ask("ec2", "DescribeSubnets", SubnetIds=[it["a"]])
+    assert code(new) == "InvalidSubnetID.NotFound"
+    faults.clear()
+    assert it["a"] in {s["SubnetId"] for s in ask("ec2", "DescribeSubnets")["Subnets"]}

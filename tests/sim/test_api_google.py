@@ -227,3 +227,18 @@ def test_cloud_tpu_answers_its_own_client(project: Project, tmp_path: Path) -> N
     with pytest.raises(Unauthenticated):
         client.list_nodes(parent=f"{P}/locations/-", metadata=[("authorization", "Bearer mine")])
     server.close()
+
+
+def test_faults_strike_reads_too(project: Project, ask: Asker) -> None:
+    world(project)
+    faults = project.world.faults
+    faults.add({"kind": "5xx", "type": "NodePool"})
+    assert ask.refused("container", f"{MAIN}/nodePools")[0] == 503
+    assert ask.refused("container", f"{MAIN}/nodePools/tpu")[0] == 503
+    assert ask("container", MAIN)["name"] == "main"
+    faults.clear()
+    faults.add({"kind": "throttling", "cloud": "gcp", "times": 1})
+    assert ask.refused("compute", f"{P}/global/networks")[0] in (403, 429)
+    assert ask("compute", f"{P}/global/networks")["items"]
+    faults.add({"kind": "stale-read", "type": "gcp:compute/network:Network", "seconds": 3600})
+    assert "items" not in ask("compute", f"{P}/global/networks")

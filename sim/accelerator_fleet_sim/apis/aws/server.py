@@ -11,7 +11,8 @@ from accelerator_fleet_engine.endpoints import ACCESS_KEY, SECRET_KEY
 from ...aws.control import ControlPlane
 from ...aws.errors import AwsError
 from ...aws.functions import ACCOUNT
-from ...aws.scope import Scope, World
+from ...aws.scope import World
+from ..faults import AwsReads, hiding, struck, type_of
 from ..listener import Answer, Request
 from . import ec2, ec2_capacity, ec2_changes, ec2_network, efs, eks, signature, small, tagging, wire
 from . import iam as iam_api
@@ -23,6 +24,7 @@ SERVICES = {
     "ec2": "ec2", "eks": "eks", "iam": "iam", "sts": "sts", "elasticfilesystem": "efs", "kms": "kms", "logs": "logs",
     "tagging": "resourcegroupstaggingapi", "autoscaling": "autoscaling", "fsx": "fsx",
 }  # fmt: skip
+TITLES = {"logs": "CloudWatch Logs"}  # where the provider's name of a service is not its own in capitals
 GLOBAL = {"iam"}
 PARTS = (ec2, ec2_capacity, ec2_changes, ec2_network, efs, eks, iam_api, small, tagging)  # each enters its operations
 # how each kind of bad signature is answered: (EC2, other services), code and status
@@ -68,7 +70,18 @@ class AwsApi:
         if name not in GLOBAL and not self.world.catalog.zones(region):
             raise AwsError("InvalidRegion", f"the embedded datacentre has no region {region}")
         handler = refuse_unknown(name, operation, params).handler
-        return handler(Call(Scope(self.world, ACCOUNT, region), params, self.control))
+        self._weather(name, operation, params)
+        scope = AwsReads(self.world, ACCOUNT, region, stale=hiding(self.world.faults, self.world.clock))
+        return handler(Call(scope, params, self.control))
+
+    def _weather(self, service: str, operation: str, params: dict[str, Any]) -> None:
+        """Raises what a fault makes of the call."""
+        title = TITLES.get(service, service.upper())
+        tokens = [t for t, b in self.control.behaviours.items() if b.service == title]
+        fault = struck(self.world.faults, "aws", type_of(tokens, operation, f"aws:{service}/"), params)
+        if fault is not None:
+            row = self.world.fault_rules.answer(fault, title)
+            raise AwsError(row["code"], row["message"], row["status"])
 
 
 def _unsigned(service: ServiceModel, problem: signature.Unsigned) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -12,7 +13,8 @@ from ...daemon.server import HttpError
 from ...google.control import ControlPlane
 from ...google.errors import GoogleError
 from ...google.functions import PREFIX
-from ...google.scope import Scope, World
+from ...google.scope import World
+from ..faults import GoogleReads, hiding, struck, type_of
 from ..listener import Answer, Request
 from . import compute, container, files, identity
 from .access import JSON, TOKEN_PATH, Access
@@ -64,7 +66,19 @@ class GoogleApi:
             body = json.loads(request.body) if request.body else {}
         except ValueError:
             raise GoogleError(400, "parseError", "Invalid JSON payload received.") from None
-        return route.handler(Call(route.api, Scope(self.world, project), words, query, body, self.control))
+        self._weather(route, words)
+        scope = GoogleReads(self.world, project, stale=hiding(self.world.faults, self.world.clock))
+        return route.handler(Call(route.api, scope, words, query, body, self.control))
+
+    def _weather(self, route: Route, words: dict[str, str]) -> None:
+        """Raises what a fault makes of the call."""
+        service = {"file": "filestore"}.get(route.api, route.api)
+        tokens = [t for t in self.control.behaviours if t.startswith(f"gcp:{service}/")]
+        last = [w for w in re.sub(r"\(.*?\)", "", route.path.pattern).split("/") if w][-1]
+        fault = struck(self.world.faults, "gcp", type_of(tokens, last, f"gcp:{service}/"), words)
+        if fault is not None:
+            row = self.world.fault_rules.answer(fault, service)
+            raise GoogleError(row["status"], row["code"], row["message"])
 
 
 def _api(path: str) -> tuple[str, str]:
