@@ -17,6 +17,7 @@ from accelerator_fleet_components.tokens import token
 if TYPE_CHECKING:
     import pulumi_kubernetes as k8s
 
+    from accelerator_fleet_components.cluster_access import GkeAccess
     from accelerator_fleet_components.volume import Source
 
 
@@ -147,6 +148,10 @@ class Fleet(pulumi.ComponentResource):
         from accelerator_fleet_components.queues import SiteQueues
 
         pools = self._plan.pools_of(site.name)
+        if site.gke_network is not None and site.gke_network.extra:
+            from accelerator_fleet_components.gke_device_networks import GkeDeviceNetworks
+
+            GkeDeviceNetworks(site.name, site, cast("GkeAccess", base.access), cluster, base.cluster, self._child())
         addons = SiteAddons(site.name, site, cluster, base.cluster, base.nodes, self._child())
         kueue: list[pulumi.Resource] = [] if addons.kueue is None else [addons.kueue]
         volumes = self._plan.volumes_of(site.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from accelerator_fleet import catalog, jobs, spec
 from accelerator_fleet.errors import FleetError
 from accelerator_fleet.plan import plan
 from accelerator_fleet.plan.model import PoolPlan, SitePlan
+from tests.pure.sites import made
 
 ROOT = Path(__file__).resolve().parents[2]
 PROD = plan(spec.load(ROOT / "stacks" / "fleets" / "prod.yaml"), catalog.load())
@@ -53,6 +55,31 @@ def test_a_few_cards_of_one_node_ask_for_no_fabric() -> None:
     job, _ = jobs.objects(jobs.job_plan("try", POOL, 2), jobs.load("hello"), POOL, SITE)
     limits = job["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]
     assert limits == {"nvidia.com/gpu": "2"}
+
+
+@pytest.mark.parametrize(
+    ("chip", "interfaces"),
+    [
+        ("h100", {f"eth{i}": f"gvnic-{i - 1}" for i in range(1, 5)}),
+        ("h200", {f"eth{i}": f"rdma-b-{i - 2}" for i in range(2, 10)}),
+        ("a100", {}),
+    ],
+)
+def test_a_gang_on_gke_names_the_further_networks_of_its_nodes(chip: str, interfaces: dict[str, str]) -> None:
+    zone = "us-central1-b" if chip == "h200" else "us-central1-a"
+    fleet = made([{"name": "a", "site": "usc1", "chip": chip, "cards": 16, "zone": zone}])
+    pool, site = fleet.pools[0], fleet.site("usc1")
+    gang, _ = jobs.objects(jobs.job_plan("train", pool, 16), jobs.load("pytorch"), pool, site)
+    said = gang["spec"]["template"]["metadata"]["annotations"]
+    if interfaces:
+        rows = json.loads(said["networking.gke.io/interfaces"])
+        assert {r["interfaceName"]: r["network"] for r in rows} == {"eth0": "default", **interfaces}
+        assert set(interfaces.values()) <= {e.name for e in site.gke_network.extra} if site.gke_network else False
+        assert said["networking.gke.io/default-interface"] == "eth0"
+    else:
+        assert "networking.gke.io/interfaces" not in said
+    few, _ = jobs.objects(jobs.job_plan("try", pool, 2), jobs.load("hello"), pool, site)
+    assert "networking.gke.io/interfaces" not in few["spec"]["template"]["metadata"]["annotations"]
 
 
 @pytest.mark.parametrize("name", ["", "Train", "a" * 53, "-a", "a_b"])

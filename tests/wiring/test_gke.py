@@ -94,6 +94,38 @@ def test_a_pool_has_the_interfaces_of_its_machine(made: Recorder) -> None:
     assert rdma["networkProfile"] == "projects/embedded-research/global/networkProfiles/us-central1-b-vpc-roce"
 
 
+def test_pods_reach_the_further_networks_by_gkes_own_objects(made: Recorder) -> None:
+    params = {a.name: a.inputs for a in made.of("kubernetes:networking.gke.io/v1:GKENetworkParamSet")}
+    networks = {a.name: a.inputs for a in made.of("kubernetes:networking.gke.io/v1:Network")}
+    names = ["gvnic-0", *(f"rdma-b-{i}" for i in range(8))]
+    assert sorted(networks) == [f"usc1-{n}" for n in names]
+    assert sorted(params) == [f"usc1-{n}-params" for n in names]
+    for name in names:
+        assert networks[f"usc1-{name}"]["metadata"] == {"name": name}
+        assert networks[f"usc1-{name}"]["spec"] == {
+            "type": "Device",
+            "parametersRef": {"group": "networking.gke.io", "kind": "GKENetworkParamSet", "name": name},
+        }
+    assert params["usc1-gvnic-0-params"]["spec"] == {
+        "vpc": "accel-dev-usc1-gvnic-0",
+        "vpcSubnet": "accel-dev-usc1-gvnic-0",
+        "deviceMode": "NetDevice",
+    }
+    assert params["usc1-rdma-b-3-params"]["spec"] == {
+        "vpc": "accel-dev-usc1-rdma-b",
+        "vpcSubnet": "accel-dev-usc1-rdma-b-3",
+        "deviceMode": "RDMA",
+    }
+
+
+def test_a_site_without_further_networks_has_no_such_objects() -> None:
+    network = gke_site().gke_network
+    assert network is not None
+    plain = gke_site(gke_network=network.model_copy(update={"extra": ()}))
+    found = build(fleet((plain,), (tpu(),)))
+    assert not [a for a in found.made if a.typ.startswith("kubernetes:networking.gke.io")]
+
+
 def test_a_slice_is_a_node_pool_of_its_hosts(made: Recorder) -> None:
     for name in ("tpu", "tpu-1", "tpu-2"):
         group = made.one(NODE_POOL, name).inputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any, Final
@@ -97,7 +98,10 @@ def objects(
             "completions": plan.pods,
             "backoffLimit": 0,
             "template": {
-                "metadata": {"labels": {JOB_LABEL: plan.name}, "annotations": _topology(plan, pool, site)},
+                "metadata": {
+                    "labels": {JOB_LABEL: plan.name},
+                    "annotations": {**_topology(plan, pool, site), **_interfaces(plan, pool)},
+                },
                 "spec": _pod(plan, template, pool, site, mounted),
             },
         },
@@ -120,6 +124,25 @@ def objects(
 def _topology(plan: JobPlan, pool: PoolPlan, site: SitePlan) -> dict[str, str]:
     networks = [level for level in site.topology_levels if level not in HOSTS]
     return {TOPOLOGY: networks[-1]} if pool.topology and networks and plan.pods > 1 else {}
+
+
+def _interfaces(plan: JobPlan, pool: PoolPlan) -> dict[str, str]:
+    """The further networks of A3 and A4 nodes in the pods of a gang: GKE's own annotations, `Network`s by name.
+
+    https://docs.cloud.google.com/ai-hypercomputer/docs/create/gke-ai-hypercompute-custom: with RDMA interfaces the
+    gVNIC before them is left out; interface numbers are those of the node. An interface is one pod's alone, and a pod
+    of a gang has its node alone.
+    """
+    rdma = any(n.startswith("rdma") for n in pool.extra_networks)
+    used = [(i, n) for i, n in enumerate(pool.extra_networks, 1) if not rdma or n.startswith("rdma")]
+    if not used or plan.pods < 2:
+        return {}
+    rows = [{"interfaceName": "eth0", "network": "default"}]
+    rows += [{"interfaceName": f"eth{i}", "network": name} for i, name in used]
+    return {
+        "networking.gke.io/default-interface": "eth0",
+        "networking.gke.io/interfaces": json.dumps(rows),
+    }
 
 
 def _pod(

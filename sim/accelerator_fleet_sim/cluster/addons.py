@@ -17,6 +17,7 @@ _PATHS = {
     "DaemonSet": "/apis/apps/v1/namespaces/{namespace}/daemonsets/{name}",
     "Deployment": "/apis/apps/v1/namespaces/{namespace}/deployments/{name}",
     "StorageClass": "/apis/storage.k8s.io/v1/storageclasses/{name}",
+    "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}",
     "PodDisruptionBudget": "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets/{name}",
 }
 

@@ -14,6 +14,7 @@ from accelerator_fleet_sim.cluster.devices import DeviceAgents
 from accelerator_fleet_sim.cluster.images import real_program
 from accelerator_fleet_sim.cluster.kube import ApiError, Mirror
 from accelerator_fleet_sim.cluster.model import Json
+from accelerator_fleet_sim.cluster.networks import NodeNetworks
 from accelerator_fleet_sim.cluster.realpod import RealPod, Surroundings
 
 _SETTLE_S = 0.05  # changes come in bursts; one look serves them all
@@ -34,6 +35,8 @@ class NodeAgents:
         self._kubelet_port = 0
         self._waiting: dict[str, float] = {}  # pods that no kubelet has acknowledged: uid -> since when
         self._devices = DeviceAgents(around.client, around.log)
+        self._networks = NodeNetworks(around.client, around.log)
+        self._networked = False  # some node has further interfaces
         self._nodes = Mirror(around.client, "/api/v1/nodes", self._dirty.set, around.log)
         self._pods = Mirror(around.client, "/api/v1/pods", self._dirty.set, around.log)
         self._thread = threading.Thread(target=self._run, name=f"agents {around.cluster}", daemon=True)
@@ -78,12 +81,13 @@ class NodeAgents:
                 if not self._stop.is_set():
                     self._around.log(f"{self._around.cluster}: node agents: {error}")
                     time.sleep(1)
-            self._dirty.wait(_OVERLOOKED_S / 2 if self._waiting else _IDLE_S)
+            self._dirty.wait(_OVERLOOKED_S / 2 if self._waiting or self._networked else _IDLE_S)
             time.sleep(_SETTLE_S)
 
     def _look(self) -> None:
         pods = self._pods.items()
         self._devices.reconcile(self._nodes.items(), pods)
+        self._networked = self._networks.reconcile(self._nodes.items())
         self._acknowledge(pods)
         running = {p["metadata"]["uid"]: p for p in pods if p["spec"].get("nodeName") and real_program(p)}
         for uid, pod in running.items():

@@ -47,6 +47,7 @@ class NodeSpec:
     instance_type: str
     internal_ip: str
     shape: NodeShape
+    interfaces: tuple[tuple[str, ...], ...] = ()  # further ones: VPC, subnetwork, address, the subnetwork's range
 
 
 @dataclass(frozen=True)

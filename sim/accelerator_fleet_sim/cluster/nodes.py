@@ -14,6 +14,7 @@ from accelerator_fleet_sim.cluster.quantities import allocatable
 
 GROUP = "accelerator-fleet.dev/node-group"
 DEVICES = "accelerator-fleet.dev/devices"  # what the machine has; a node shows it while its device plugin runs
+INTERFACES = "accelerator-fleet.dev/interfaces"  # further interfaces of the machine
 _OWNED = "accelerator-fleet.dev/owned"  # labels and taints that the node group set, so that it can take them back
 
 # What runs the nodes: image, suffix of the kernel's version and of the kubelet's.
@@ -41,6 +42,7 @@ def node_object(spec: NodeSpec, group: str, version: str) -> Json:
                 KWOK_NODE[0]: KWOK_NODE[1],
                 GROUP: group,
                 DEVICES: json.dumps(shape.device_resources, sort_keys=True),
+                **({INTERFACES: json.dumps(spec.interfaces)} if spec.interfaces else {}),
                 _OWNED: _owned(labels, shape.taints),
             },
         },

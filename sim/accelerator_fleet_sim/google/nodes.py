@@ -164,4 +164,5 @@ def node_spec(scope: Scope, pool: Resource, node: dict[str, Any]) -> NodeSpec:
         instance_type=node["machine"],
         internal_ip=node["ip"],
         shape=shape,
+        interfaces=tuple(tuple(row) for row in node.get("interfaces") or ()),
     )

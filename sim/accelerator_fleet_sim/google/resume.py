@@ -6,7 +6,7 @@ from ..daemon.store import Resource
 from . import tokens
 from .control import ControlPlane
 from .scope import NODE_POOL, Scope, World
-from .services.clusters import pools_of
+from .services.clusters import NETWORKS, pools_of
 from .services.nodepools import NodePool
 
 
@@ -19,6 +19,8 @@ def bring_back(control: ControlPlane, world: World, cluster: Resource) -> None:
     try:
         world.clusters.ensure(cluster.hidden["runtime"], version=minor, cluster_id=cluster.hidden["issuer"],
                               authenticate=tokens.authenticator(world))  # fmt: skip
+        if cluster.outputs.get("enableMultiNetworking"):  # one of an earlier version may lack it
+            world.clusters.apply_cloud_addon(cluster.hidden["runtime"], NETWORKS, cluster.outputs["masterVersion"])
         for pool in pools_of(scope, cluster):
             if pool.state not in ("creating", "deleting"):
                 behaviour.push(scope, pool)

@@ -15,6 +15,7 @@ from ..errors import GoogleError, Unhealthy
 from ..scope import CLUSTER, NODE_POOL, Scope, range_named
 
 ADDONS = ("gke-system", "gke-devices")
+NETWORKS = "gke-networks"  # of clusters with multi-networking
 KEYS = ("nodePools", "masterAuth", "masterAuthorizedNetworksConfig")
 
 
@@ -171,7 +172,8 @@ class Cluster(Behaviour):
             endpoint = world.clusters.ensure(hidden["runtime"], version=minor, cluster_id=hidden["issuer"],
                                              authenticate=tokens.authenticator(world))  # fmt: skip
             known = set(world.clusters.known_addons())
-            for addon in ADDONS:
+            networks = (NETWORKS,) if resource.outputs.get("enableMultiNetworking") else ()
+            for addon in (*ADDONS, *networks):
                 if addon in known:
                     world.clusters.apply_cloud_addon(hidden["runtime"], addon, resource.outputs["masterVersion"])
         except Exception as problem:

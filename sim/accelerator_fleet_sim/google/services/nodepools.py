@@ -11,6 +11,7 @@ from ...daemon.store import Resource
 from ...daemon.unreliable import target_of
 from ..behaviour import Behaviour, over
 from ..errors import GoogleError, Later, Unhealthy
+from ..interfaces import further
 from ..nodes import node_name, node_spec
 from ..scope import CLOUD, NODE_POOL, Scope
 from .capacity import reservation, reserved_nodes
@@ -244,13 +245,17 @@ class NodePool(Behaviour):
             if address is None:
                 return Unhealthy("IP_SPACE_EXHAUSTED", f"[IP_SPACE_EXHAUSTED]: Instance creation failed: IP space of "
                                  f"'{cluster.outputs['subnetwork']}' is exhausted.")  # fmt: skip
+            try:
+                more = further(scope, resource, nodes)
+            except Unhealthy as none_left:
+                return none_left
             resource.hidden["serial"] += 1
             slot = next(i for i in range(10**6) if i not in slots)
             slots.add(slot)
             nodes.append({
                 "name": node_name(cluster.outputs["name"], resource.outputs["name"], resource.hidden["serial"]),
                 "zone": zone, "machine": machine, "ip": address, "slot": slot, "reservation": name,
-                "spot": bool(config.get("spot")), "created": scope.world.clock.now(),
+                "spot": bool(config.get("spot")), "created": scope.world.clock.now(), "interfaces": more,
             })  # fmt: skip
         return None
 
