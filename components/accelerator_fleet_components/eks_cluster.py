@@ -10,6 +10,7 @@ import pulumi
 from accelerator_fleet.plan.model import SitePlan, SystemPoolPlan
 from accelerator_fleet_components.aws_network import AwsNetwork
 from accelerator_fleet_components.cluster_access import EksAccess
+from accelerator_fleet_components.timeouts import timeouts
 from accelerator_fleet_components.tokens import token
 
 if TYPE_CHECKING:
@@ -99,7 +100,9 @@ class EksCluster(pulumi.ComponentResource):
                 "endpoint_public_access": plan.endpoint_public,
                 "public_access_cidrs": list(plan.public_access_cidrs) if plan.endpoint_public else None,
             },
-            opts=self._opts(depends_on=self._attachments, protect=site.protect),
+            opts=self._opts(
+                depends_on=self._attachments, protect=site.protect, custom_timeouts=timeouts("aws:eks/cluster:Cluster")
+            ),
         )
         before = [self._addon(cluster, a, []) for a in plan.cloud_addons if a not in NEEDS_NODES]
         if site.system_pool is not None:
@@ -160,7 +163,12 @@ class EksCluster(pulumi.ComponentResource):
                 "max_size": plan.max_nodes,
             },
             update_config={"max_unavailable": 1},
-            opts=self._opts(cluster, depends_on=after, protect=False),
+            opts=self._opts(
+                cluster,
+                depends_on=after,
+                protect=False,
+                custom_timeouts=timeouts("aws:eks/nodeGroup:NodeGroup", plan.max_nodes),
+            ),
         )
 
     def _found(self, site: SitePlan, network: AwsNetwork, node_role: iam.Role) -> EksAccess:

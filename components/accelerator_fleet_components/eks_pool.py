@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 import pulumi
 
 from accelerator_fleet.plan.model import PoolPlan
+from accelerator_fleet_components import failed_pools
 from accelerator_fleet_components.cluster_access import EksAccess
+from accelerator_fleet_components.timeouts import timeouts
 from accelerator_fleet_components.tokens import token
 
 if TYPE_CHECKING:
@@ -174,6 +176,8 @@ class EksPool(pulumi.ComponentResource):
                 depends_on=after,
                 replacement_trigger=pool.shape_key,
                 delete_before_replace=pool.old_first or None,
+                custom_timeouts=timeouts("aws:eks/nodeGroup:NodeGroup", pool.max_nodes),
+                hooks=failed_pools.binding(),
                 # The autoscaler, or a block's scheduled start, owns the count; the spec only bounds it.
                 ignore_changes=["scalingConfig.desiredSize"]
                 if pool.scaling == "auto" or pool.desired_nodes is not None

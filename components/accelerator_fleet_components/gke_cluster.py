@@ -9,6 +9,7 @@ import pulumi
 from accelerator_fleet.plan.model import MaintenancePlan, SitePlan, SystemPoolPlan
 from accelerator_fleet_components.cluster_access import GkeAccess
 from accelerator_fleet_components.gke_network import PODS, SERVICES, GkeNetwork
+from accelerator_fleet_components.timeouts import timeouts
 from accelerator_fleet_components.tokens import token
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class GkeCluster(pulumi.ComponentResource):
                 "lustre_csi_driver_config": {"enabled": "gke-lustre" in services},
             },
             deletion_protection=plan.deletion_protection,
-            opts=self._opts(protect=self._site.protect),
+            opts=self._opts(protect=self._site.protect, custom_timeouts=timeouts("gcp:container/cluster:Cluster")),
         )
 
     def _reachable(self) -> dict[str, object] | None:
@@ -152,7 +153,12 @@ class GkeCluster(pulumi.ComponentResource):
                 "workload_metadata_config": {"mode": "GKE_METADATA"},
             },
             # What stands below a protected cluster would inherit its protection; these nodes can be made again.
-            opts=self._opts(cluster, depends_on=after, protect=False),
+            opts=self._opts(
+                cluster,
+                depends_on=after,
+                protect=False,
+                custom_timeouts=timeouts("gcp:container/nodePool:NodePool", plan.max_nodes),
+            ),
         )
 
 

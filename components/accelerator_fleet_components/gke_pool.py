@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Final
 import pulumi
 
 from accelerator_fleet.plan.model import PoolPlan, SitePlan
+from accelerator_fleet_components import failed_pools
 from accelerator_fleet_components.cluster_access import GkeAccess
 from accelerator_fleet_components.gke_cluster import SCOPES, management
 from accelerator_fleet_components.google_labels import google_labels
+from accelerator_fleet_components.timeouts import timeouts
 from accelerator_fleet_components.tokens import token
 
 if TYPE_CHECKING:
@@ -83,6 +85,8 @@ class GkePool(pulumi.ComponentResource):
                 depends_on=after,
                 replacement_trigger=pool.shape_key,
                 delete_before_replace=pool.old_first or None,
+                custom_timeouts=timeouts("gcp:container/nodePool:NodePool", pool.max_nodes),
+                hooks=failed_pools.binding(),
             ),
         )
 

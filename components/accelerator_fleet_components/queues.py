@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pulumi
 
 from accelerator_fleet.plan.model import PoolPlan, SitePlan
+from accelerator_fleet_components.timeouts import timeouts
 from accelerator_fleet_components.tokens import token
 
 if TYPE_CHECKING:
@@ -57,8 +58,7 @@ class SiteQueues(pulumi.ComponentResource):
             provider=self._provider,
             deleted_with=self._deleted_with,
             depends_on=after,
-            # A finalizer that does not go within minutes will not go by waiting longer.
-            custom_timeouts=pulumi.CustomTimeouts(delete="3m"),
+            custom_timeouts=timeouts("kubernetes"),
             **more,  # type: ignore[arg-type]
         )
 

@@ -43,6 +43,16 @@ class Change:
     paths: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Failure:
+    """One resource that failed, with the engine's words about it."""
+
+    urn: str
+    type: str
+    name: str
+    text: str
+
+
 @dataclass
 class Watch:
     """What has been seen of one run of the engine."""
@@ -55,6 +65,7 @@ class Watch:
     failed: int = 0
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
     summary: dict[str, int] = field(default_factory=dict)
     result: str = ""
 
@@ -98,7 +109,10 @@ class Watch:
         text = plain(event["message"]).strip()
         urn = event.get("urn") or ""
         if urn and not urn.endswith(f"::{urn.split('::')[1]}-{urn.split('::')[0].rsplit(':', 1)[-1]}"):
-            text = f"{urn.split('::')[2].rsplit('$', 1)[-1]} ({urn.rsplit('::', 1)[-1]}): {text}"
+            kind, name = urn.split("::")[2].rsplit("$", 1)[-1], urn.rsplit("::", 1)[-1]
+            if event["severity"] == "error":
+                self.failures.append(Failure(urn, kind, name, text))
+            text = f"{kind} ({name}): {text}"
         (self.errors if event["severity"] == "error" else self.warnings).append(text)
 
     @property

@@ -4,15 +4,15 @@ import json
 import os
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from accelerator_fleet.cli.shell import eval_line, fleet_word
-from accelerator_fleet_engine import datacentre, embedded, environment, events, literal, orphans
+from accelerator_fleet_engine import datacentre, embedded, environment, events, literal, locks, orphans, retry, troubles
 from accelerator_fleet_engine.errors import EngineError
 from accelerator_fleet_engine.layout import Layout, find_project, layout
 
@@ -67,19 +67,19 @@ class Run:
 
     def _free_dead_lock(self) -> None:
         """An engine that was killed leaves its lock. When its process is gone, `pulumi cancel` is the right answer."""
-        for lock in self.place.state.glob(f".pulumi/locks/**/{self.env}/*.json"):
-            try:
-                holder = json.loads(lock.read_text(encoding="utf-8"))
-                alive = holder["hostname"] != socket.gethostname() or Path(f"/proc/{int(holder['pid'])}").exists()
-            except (OSError, ValueError, KeyError):
-                continue
-            if alive:
-                holds = f"process {holder['pid']} on {holder['hostname']}"
-                raise EngineError(f"another pulumi works on {self.env} ({holds}); wait for it, or end it")
-            self.say(f"lock: an earlier run (process {holder['pid']}) was killed; `pulumi cancel` releases its lock")
+        for lock in locks.of_stack(self.place.state, self.env):
+            if not lock.dead:
+                raise EngineError(self.locked_by(lock))
+            self.say(f"lock: an earlier run (process {lock.pid}) was killed; `pulumi cancel` releases its lock")
             self.quiet("cancel", "--yes", "--stack", self.env)
             orphans.end(self.place.home)
             return
+
+    def locked_by(self, lock: locks.Lock) -> str:
+        return (
+            f"{self.env} is locked: another pulumi works on it ({lock.sentence()}). Wait for it, or end it; "
+            f"if that process is gone: {_prepared_prefix(self)}pulumi cancel --stack {self.env}"
+        )
 
     def failed(self, outcome: literal.Outcome, doing: str) -> int:
         """Shows the engine's own words and where the rest is; returns the exit code."""
@@ -88,8 +88,13 @@ class Run:
             print(_killed(self.env, -outcome.code), file=sys.stderr)
         # Stopped by the user, every resource in work says that it was: that is no error to read.
         said = [] if outcome.code < 0 else [_tail(outcome.log)]
+        if said and "the stack is currently locked" in said[0]:  # two began at once, and the other was quicker
+            said = [self.locked_by(lock) for lock in locks.of_stack(self.place.state, self.env)] or said
         for text in [] if outcome.interrupted else outcome.watch.errors or said:
             print(f"error: {text}", file=sys.stderr)
+        if not outcome.interrupted:
+            for line in _advice(self, outcome):
+                print(line, file=sys.stderr)
         print(f"{doing} {end} after {round(outcome.seconds)} s; full log: {outcome.log}", file=sys.stderr)
         if outcome.interrupted:
             again = f"{fleet_word()} up --env {self.env}"
@@ -124,8 +129,10 @@ def up(env: str) -> int:
     """Brings `env` up; ends with the table of what runs and what to try next."""
     run = Run(env)
     run.prepare()
+    if not _give_back(run):
+        return 1
     ahead = _preview(run)
-    if ahead.code:
+    if ahead.code and not _only_resources(run, ahead):
         return run.failed(ahead, "preview")
     outcome = run.pulumi("up", "--yes", "--skip-preview", verb="updating", total=len(ahead.watch.changes))
     if outcome.code:
@@ -134,6 +141,59 @@ def up(env: str) -> int:
     code = _status(run)
     _next_steps(run)
     return code
+
+
+def _give_back(run: Run) -> bool:
+    """Deletes what is left of pools whose creation failed, so that they are asked for anew. False: protected ones."""
+    failed = retry.failed_pools(_resources(run)) if run.place.stack_state(run.env).is_file() else []
+    protected = [pool for pool in failed if pool.protected]
+    if protected:
+        names = ", ".join(pool.name for pool in protected)
+        run.say(f"{names}: creation failed earlier, and what is left of it is protected; nothing was done. It holds no")
+        run.say("running work. Take the protection off, then it is given back and asked for again:")
+        for line in retry.unprotect_lines(protected, run.env, _prepared_prefix(run)):
+            run.say(line)
+        run.say(f"  {fleet_word()} up --env {run.env}")
+        return False
+    if not failed:
+        return True
+    for pool in failed:
+        run.say(f"retry: {pool.name} failed to come up; {pool.identity} is given back, then asked for again")
+    targets = [word for pool in failed for word in ("--target", pool.urn)]
+    outcome = run.pulumi("destroy", "--yes", "--skip-preview", *targets, verb="giving back", total=len(failed))
+    if outcome.code:
+        run.failed(outcome, "giving back")
+    return outcome.code == 0
+
+
+def _only_resources(run: Run, outcome: literal.Outcome) -> bool:
+    """Whether a preview failed for single resources only: then the others go on, and those fail again in the `up`."""
+    watch = outcome.watch
+    if outcome.code < 0 or outcome.interrupted or not watch.failures or len(watch.failures) != len(watch.errors):
+        return False
+    names = ", ".join(sorted({f.name for f in watch.failures}))
+    run.say(f"preview: cannot be told for {names}; everything else goes on")
+    return True
+
+
+def _advice(run: Run, outcome: literal.Outcome) -> list[str]:
+    """What the cloud's errors mean for the pools, and what to try; nothing when no pool failed."""
+    if not any(failure.type in troubles.POOLS for failure in outcome.watch.failures):
+        return []
+    from accelerator_fleet import catalog, spec
+    from accelerator_fleet.errors import FleetError
+    from accelerator_fleet.plan import plan
+    from accelerator_fleet.plan.placed import placements
+
+    known = catalog.load()
+    stack = next((r for r in _resources(run) if r["type"] == "pulumi:pulumi:Stack"), {})
+    try:
+        there = placements(stack.get("outputs") or {})
+        planned = plan(spec.load(embedded.spec_file(run.place, run.env)), known, there)
+    except FleetError:  # edited since
+        return []
+    again = f"{fleet_word()} up --env {run.env}"
+    return [line for t in troubles.troubles(planned, known, outcome.watch.failures, again) for line in t.lines()]
 
 
 def preview(env: str) -> int:
@@ -187,11 +247,12 @@ def _clear(run: Run) -> int:
     return 0
 
 
-def _resources(run: Run) -> list[dict[str, object]]:
+def _resources(run: Run) -> list[dict[str, Any]]:
     exported = run.quiet("stack", "export", "--stack", run.env)
     if exported.returncode:
         raise EngineError(f"pulumi stack export failed:\n{exported.stderr.strip()}")
-    return json.loads(exported.stdout)["deployment"].get("resources") or []
+    found: list[dict[str, Any]] = json.loads(exported.stdout)["deployment"].get("resources") or []
+    return found
 
 
 def _protected(run: Run) -> list[str]:

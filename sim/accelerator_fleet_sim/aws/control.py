@@ -165,11 +165,11 @@ class ControlPlane:
         except Unhealthy as problem:
             resource.state = problem.state
             scope.store.put(resource)
-            text = f"waiting for {self._title(behaviour, resource.inputs)} {operation.kind}: {problem.message}"
+            text = f"waiting for {self._title(behaviour, resource.outputs)} {operation.kind}: {problem.message}"
             error = {"code": problem.code, "message": problem.message, "text": text}
             return None, {**error, **self._kept(operation, resource)}
         except AwsError as refused:
-            title = self._title(behaviour, resource.inputs)
+            title = self._title(behaviour, resource.outputs)
             resource.state = "failed"
             scope.store.put(resource)
             refusal = body(refused, f"{verb} {title}", behaviour.service, behaviour.row["calls"][index])
