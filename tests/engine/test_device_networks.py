@@ -65,10 +65,9 @@ def test_nodes_show_the_networks_of_their_interfaces(client: Client) -> None:
 
 def test_every_network_is_ready(client: Client) -> None:
     network = create_global_resource("networking.gke.io", "v1", "Network", "networks")
-    states = {
-        n.metadata.name: {c["type"]: c["status"] for c in n["status"]["conditions"]} for n in client.list(network)
-    }
-    assert states == dict.fromkeys(GVNIC | RDMA, {"ParamsReady": "True", "Ready": "True"})
+    found = [n.to_dict() for n in client.list(network)]
+    states = {n["metadata"]["name"]: {c["type"]: c["status"] for c in n["status"]["conditions"]} for n in found}
+    assert states == {name: {"ParamsReady": "True", "Ready": "True"} for name in GVNIC | RDMA}
 
 
 def test_pods_of_a_gang_name_their_networks(up: Project, client: Client) -> None:
