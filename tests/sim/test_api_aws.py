@@ -10,7 +10,9 @@ from botocore.exceptions import ClientError
 
 from accelerator_fleet_sim.apis.aws.calls import OPERATIONS
 from accelerator_fleet_sim.apis.aws.wire import Misshapen, model, serialize
-from tests.sim.account import ACCOUNT, Account
+from accelerator_fleet_sim.aws.services.iam import ATTACHMENT
+from accelerator_fleet_sim.aws.services.routing import ROUTE
+from tests.sim.account import ACCOUNT, Account, Refusal
 from tests.sim.api_account import TAGS, Asker, asking, make, world
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/"
@@ -102,10 +104,15 @@ def end_operations(account: Account) -> None:
 
 def test_every_operation_is_parsed_by_botocore_as_it_was_meant(account: Account, ask: Asker) -> None:
     it = world(account)
+    said = ""
     for service, operation, params in reads(it):
         answer = ask(service, operation, **params)
+        said += repr(answer)
         if service != "fsx":
             assert any(v not in ([], {}, None, "", False) for v in answer.values()), (service, operation)
+    for made in account.store.resources(cloud="aws", owner="program"):
+        if made.type not in (ROUTE, ATTACHMENT):  # known by what they join
+            assert made.id.rpartition(":")[2] in said, made.id
     for service, operation, params in deletes(it):
         ask(service, operation, **params)
         end_operations(account)
@@ -302,3 +309,26 @@ def test_faults_strike_reads_too(account: Account, ask: Asker) -> None:
     assert code(new) == "InvalidSubnetID.NotFound"
     faults.clear()
     assert it["a"] in {s["SubnetId"] for s in ask("ec2", "DescribeSubnets")["Subnets"]}
+
+
+def test_no_type_that_can_be_made_is_out_of_sight(account: Account) -> None:
+    world(account)
+    made = {r.type for r in account.store.resources(cloud="aws")}
+    beyond = {t for t in account.aws.behaviours if t not in made}
+    assert beyond == {
+        "aws:s3/bucket:Bucket",
+        "aws:ecr/repository:Repository",
+        "aws:ecr/lifecyclePolicy:LifecyclePolicy",
+        "aws:ec2/capacityBlockReservation:CapacityBlockReservation",
+    }
+
+
+def test_what_did_not_become_healthy_says_so(account: Account, ask: Asker) -> None:
+    it = world(account)
+    with pytest.raises(Refusal, match="InsufficientInstanceCapacity"):
+        make(account, "aws:eks/nodeGroup:NodeGroup", clusterName="c", nodeGroupName="big", nodeRoleArn=f"{ROLE}node",
+             subnetIds=[it["b"]], instanceTypes=["p5.48xlarge"], amiType="AL2023_x86_64_NVIDIA",
+             scalingConfig={"minSize": 1, "maxSize": 8, "desiredSize": 8})  # fmt: skip
+    group = ask("eks", "DescribeNodegroup", clusterName="c", nodegroupName="big")["nodegroup"]
+    assert (group["status"], group["health"]["issues"][0]["code"]) == ("CREATE_FAILED", "AsgInstanceLaunchFailures")
+    assert "InsufficientInstanceCapacity" in group["health"]["issues"][0]["message"]

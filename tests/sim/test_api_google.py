@@ -242,3 +242,22 @@ def test_faults_strike_reads_too(project: Project, ask: Asker) -> None:
     assert ask("compute", f"{P}/global/networks")["items"]
     faults.add({"kind": "stale-read", "type": "gcp:compute/network:Network", "seconds": 3600})
     assert "items" not in ask("compute", f"{P}/global/networks")
+
+
+def test_no_type_that_can_be_made_is_out_of_sight(project: Project, ask: Asker) -> None:
+    world(project)
+    said = ""
+    for api, path in (
+        ("container", f"v1/{P}/locations/-/clusters"), ("file", f"v1/{P}/locations/-/instances"),
+        ("lustre", f"v1/{P}/locations/-/instances"), ("iam", f"v1/{P}/serviceAccounts"),
+        *(("compute", f"{P}/global/{n}") for n in ("networks", "firewalls", "addresses")),
+        *(("compute", f"{P}/aggregated/{n}") for n in ("subnetworks", "routers", "resourcePolicies", "reservations")),
+        ("servicenetworking", f"v1/services/-/connections?network={P}/global/networks/net"),
+    ):  # fmt: skip
+        said += repr(ask(api, path))
+    said += repr(ask("cloudresourcemanager", f"v1/{P}:getIamPolicy", "POST", {}))
+    made = project.store.resources(cloud="gcp", account=PROJECT)
+    assert {r.type for r in made} == set(project.control.behaviours)
+    for resource in made:
+        words = [resource.id, resource.id.rpartition("/")[2], resource.id.rpartition(":")[2]]
+        assert any(w in said for w in words), resource.id

@@ -40,6 +40,8 @@ def status(scope: Scope, resource: Resource) -> str:
     if resource.state in ("creating", "deleting"):
         return resource.state.upper()
     own = resource.outputs.get("status") or ("ACTIVE" if resource.state == "active" else resource.state)
+    if resource.state != "active" and own == "CREATING":  # it did not become what it was to be
+        own = resource.state
     if own == "ACTIVE" and any(
         o.kind == "update"
         and (o.type, o.resource, o.request.get("region")) == (resource.type, resource.id, scope.region)
