@@ -101,7 +101,7 @@ def page(call: Call, items: list[Any], size: str, most: int) -> tuple[list[Any],
     return items[start : start + count], {"nextPageToken": after}
 
 
-TERM = re.compile(r'\(?\s*([A-Za-z][\w.]*(?:\."[^"]+")?(?:[\w./-]*))\s*(=|!=|eq|ne)\s*("[^"]*"|[^\s()]+)\s*\)?')
+TERM = re.compile(r'\(?\s*([A-Za-z][\w.]*(?:\."[^"]+")?(?:[\w./-]*))\s*(=|!=)\s*("[^"]*"|[^\s()*]+)\s*\)?')
 
 
 def filtered(call: Call, items: list[Item], schema: str) -> list[Item]:
@@ -114,7 +114,7 @@ def filtered(call: Call, items: list[Item], schema: str) -> list[Item]:
         if found is None:
             raise GoogleError(400, "invalid", f"Invalid value for field 'filter': '{text}'. The embedded datacentre "
                               "serves FIELD=VALUE and FIELD!=VALUE, joined by AND.")  # fmt: skip
-        path, equal, wanted = found[1].replace('"', ""), found[2] in ("=", "eq"), found[3].strip('"')
+        path, equal, wanted = found[1].replace('"', ""), found[2] == "=", found[3].strip('"')
         if path.partition(".")[0] not in shapes()[call.api][schema]:
             raise GoogleError(400, "invalid", f"Invalid value for field 'filter': '{text}'. Unknown field '{path}'.")
         items = [i for i in items if (_value(i, path) == wanted) == equal]
