@@ -10,7 +10,7 @@ import pytest
 from accelerator_fleet_sim.daemon.faultrules import duration
 from accelerator_fleet_sim.daemon.server import HttpError
 from accelerator_fleet_sim.daemon.unreliable import Unreliable
-from tests.sim.account import ACCOUNT, REGION, Account, Refusal
+from tests.sim.account import ACCOUNT, REGION, Account, Refusal, trust
 from tests.sim.groups import P5
 from tests.sim.project import PROJECT, ZONE, Project
 from tests.sim.project import Refusal as GoogleRefusal
@@ -51,6 +51,12 @@ class Provider:
 
 def fault(side: Account | Project, kind: str, **more: Any) -> None:
     side.world.faults.add({"kind": kind, **more})
+
+
+def status(account: Account, operation: str) -> str:
+    found = account.store.operation(operation)
+    assert found is not None
+    return found.status
 
 
 def vpcs(account: Account) -> int:
@@ -106,8 +112,7 @@ def test_a_lost_answer_makes_a_second_vpc(account: Account) -> None:
 
 def test_a_lost_answer_meets_its_own_name(account: Account) -> None:
     fault(account, "timeout-after-create", times=1)
-    inputs = {"name": "r", "path": "/", "tagsAll": {}, "assumeRolePolicy": '{"Version":"2012-10-17","Statement":'
-              '[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}'}  # fmt: skip
+    inputs = {"name": "r", "path": "/", "tagsAll": {}, "assumeRolePolicy": trust("ec2.amazonaws.com")}
     with pytest.raises(HttpError, match="already exists") as refused:
         Provider(account).ask("create", ROLE, inputs=inputs)
     assert refused.value.body["code"] == "EntityAlreadyExists"
@@ -175,10 +180,10 @@ def test_capacity_that_comes_back_in_time_is_no_failure(account: Account, net: d
               "scalingConfig": {"minSize": 0, "maxSize": 4, "desiredSize": 2}}  # fmt: skip
     operation = account.aws.create({**call, "inputs": inputs})["operation"]
     account.operations.end(operation)
-    assert (account.store.operation(operation) or pytest.fail()).status == "running"
+    assert status(account, operation) == "running"
     account.world.faults.clear()
     account.operations.end(operation)
-    assert (account.store.operation(operation) or pytest.fail()).status == "done"
+    assert status(account, operation) == "done"
     assert len(account.instances()) == 2
 
 

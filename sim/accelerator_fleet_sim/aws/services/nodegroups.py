@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from http.client import HTTPException
 from typing import Any
 
+from ...cluster.model import ClusterError
 from ...core.values import plain
 from ...daemon.store import Resource
 from ...daemon.unreliable import target_of
@@ -141,9 +143,7 @@ class NodeGroup(Behaviour):
                 ]
             error = self.scale(scope, resource)
             scope.store.put(resource)
-        stuck = self._stuck(scope, resource)
-        if not stuck:
-            self.push(scope, resource)
+        stuck = self._stuck(scope, resource) or not self._join(scope, resource)
         patience = scope.world.fault_rules.give_up(NODE_GROUP)
         if (stuck or error is not None) and scope.world.clock.now() < resource.created + patience:
             raise Later(ASK_AGAIN)  # the Auto Scaling group goes on asking for instances
@@ -152,6 +152,15 @@ class NodeGroup(Behaviour):
         if stuck:
             self._fail(resource, "NodeCreationFailure", NOT_JOINED)
         resource.outputs["status"] = "ACTIVE"
+
+    def _join(self, scope: Scope, resource: Resource) -> bool:
+        """Let the instances join; False while the cluster's API server is away."""
+        try:
+            self.push(scope, resource)
+        except (OSError, HTTPException, ClusterError) as problem:
+            scope.world.log(f"{resource.id}: nodes cannot join: {problem!r}")
+            return False
+        return True
 
     @staticmethod
     def _stuck(scope: Scope, resource: Resource) -> bool:
@@ -279,8 +288,8 @@ class NodeGroup(Behaviour):
             resource.outputs["status"] = "DEGRADED" if issues else "ACTIVE"
             resource.hidden["issues"] = [{"code": c, "message": m} for c, m in issues]
             scope.store.put(resource)
-        if not stuck:
-            self.push(scope, resource)
+        if not stuck and not self._join(scope, resource):
+            raise Later(ASK_AGAIN)
 
     # -- delete -----------------------------------------------------------------------------------------------------
     def deleted(self, scope: Scope, resource: Resource) -> None:

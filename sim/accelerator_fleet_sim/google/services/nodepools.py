@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+from http.client import HTTPException
 from typing import Any
 
+from ...cluster.model import ClusterError
 from ...core.suppress import last
 from ...daemon.faultkinds import CAPACITY
 from ...daemon.store import Resource
@@ -27,6 +29,7 @@ from .poolchecks import (
 )
 
 STUCK = "NODES_NOT_REGISTERED"
+NOT_REGISTERED = "Not all of the pool's nodes registered with the cluster."
 ASK_AGAIN = 60.0  # simulated seconds between two tries of an instance group that lacks machines
 ROLL = ("machineType", "diskSizeGb", "diskType", "imageType", "linuxNodeConfig", "kubeletConfig", "gvnic", "fastSocket",
         "gcfsConfig", "workloadMetadataConfig", "loggingVariant", "tags", "containerdConfig")  # fmt: skip
@@ -169,8 +172,8 @@ class NodePool(Behaviour):
 
     def settle(self, scope: Scope, resource: Resource) -> None:
         error = self._scale(scope, resource) or self._stuck(scope, resource)
-        if error is None or error.code != STUCK:
-            self.push(scope, resource)
+        if (error is None or error.code != STUCK) and not self._join(scope, resource):
+            error = error or Unhealthy(STUCK, NOT_REGISTERED)
         if error is None:
             return
         if scope.world.clock.now() < resource.created + scope.world.fault_rules.give_up(NODE_POOL):
@@ -183,7 +186,16 @@ class NodePool(Behaviour):
         target = target_of(CLOUD, scope.store, NODE_POOL, resource.outputs, resource.id)
         if scope.world.faults.strike("stuck", target, key=resource.id) is None:
             return None
-        return Unhealthy(STUCK, "Not all of the pool's nodes registered with the cluster.")
+        return Unhealthy(STUCK, NOT_REGISTERED)
+
+    def _join(self, scope: Scope, resource: Resource) -> bool:
+        """Let the machines join; False while the cluster's API server is away."""
+        try:
+            self.push(scope, resource)
+        except (OSError, HTTPException, ClusterError) as problem:
+            scope.world.log(f"{resource.id}: nodes cannot join: {problem!r}")
+            return False
+        return True
 
     @staticmethod
     def _struck(scope: Scope, resource: Resource, zone: str) -> Unhealthy | None:
@@ -301,8 +313,8 @@ class NodePool(Behaviour):
         if resource.hidden.pop("roll", False):
             resource.hidden["nodes"] = []
         error = self._scale(scope, resource) or self._stuck(scope, resource)
-        if error is None or error.code != STUCK:
-            self.push(scope, resource)
+        if (error is None or error.code != STUCK) and not self._join(scope, resource):
+            raise Later(ASK_AGAIN)
         if error is not None:
             raise error
 
