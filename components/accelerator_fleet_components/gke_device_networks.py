@@ -8,6 +8,7 @@ import pulumi
 
 from accelerator_fleet.plan.model import ExtraNetworkPlan, SitePlan
 from accelerator_fleet_components.cluster_access import GkeAccess
+from accelerator_fleet_components.timeouts import timeouts
 from accelerator_fleet_components.tokens import token
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ class GkeDeviceNetworks(pulumi.ComponentResource):
         assert site.gke_network is not None
         self._name = name
         for extra in site.gke_network.extra:
-            options = pulumi.ResourceOptions(parent=self, provider=cluster, deleted_with=deleted_with)
+            options = pulumi.ResourceOptions(
+                parent=self, provider=cluster, deleted_with=deleted_with, custom_timeouts=timeouts("kubernetes")
+            )
             self._pair(extra, *access.extra[extra.name], options)
         self.register_outputs({})
 

@@ -65,8 +65,10 @@ def test_nodes_show_the_networks_of_their_interfaces(client: Client) -> None:
 
 def test_every_network_is_ready(client: Client) -> None:
     network = create_global_resource("networking.gke.io", "v1", "Network", "networks")
-    found = [n.to_dict() for n in client.list(network)]
-    states = {n["metadata"]["name"]: {c["type"]: c["status"] for c in n["status"]["conditions"]} for n in found}
+    states = {}
+    for found in client.list(network):
+        assert found.metadata is not None
+        states[found.metadata.name] = {c["type"]: c["status"] for c in found["status"]["conditions"]}
     assert states == {name: {"ParamsReady": "True", "Ready": "True"} for name in GVNIC | RDMA}
 
 

@@ -35,7 +35,8 @@ CREATED: dict[str, dict[str, str]] = {
             "kubernetes:apps/v1:DaemonSet",
         )
     },
-    "every-site": {
+    "every-site": {"accelerator-fleet:index:GkeDeviceNetworks::usc1": NETWORKS}
+    | {
         f"kubernetes:networking.gke.io/v1:{kind}::usc1-gvnic-{i}{end}": NETWORKS
         for kind, end in (("Network", ""), ("GKENetworkParamSet", "-params"))
         for i in range(4)
