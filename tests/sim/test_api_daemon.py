@@ -13,7 +13,7 @@ import google.auth
 import pytest
 from google.auth.transport.requests import AuthorizedSession
 
-from accelerator_fleet_engine import endpoints
+from accelerator_fleet_engine import endpoints, environment
 from accelerator_fleet_sim import lifecycle
 from accelerator_fleet_sim.client import Client
 
@@ -103,3 +103,14 @@ def test_folders_have_ports_of_their_own() -> None:
     found = [p for n in range(50) for p in endpoints.preferred(Path(f"/home/somebody/project{n}/.fleet/sim")).values()]
     assert len(set(found)) > 140
     assert all(endpoints.RANGE[0] <= p < endpoints.RANGE[1] for p in found)
+
+
+def test_fleet_env_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ACCELERATOR_FLEET_HOME", raising=False)
+    monkeypatch.setenv("NO_PROXY", "example.org")
+    (tmp_path / "Pulumi.yaml").write_text("name: x\nruntime: python\n")
+    shell = environment.shell_env("dev", tmp_path)
+    found = endpoints.variables(Path(shell["ACCELERATOR_FLEET_SIM"]))
+    assert found.items() <= shell.items()
+    assert shell["NO_PROXY"] == "example.org,127.0.0.1,localhost"
+    assert shell["CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"].endswith("/compute/v1/")
