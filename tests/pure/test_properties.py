@@ -25,20 +25,20 @@ SITES: dict[str, tuple[Entry, str]] = {
     "byo": ({"kind": "existing", "kubeconfig": {"context": "lab"}}, ""),
 }
 TPUS = [(word, form) for word in ("tpu-v5e", "tpu-v5p", "tpu-v6e") for form in forms(C.tpu.entries[word])]
-SCALING = st.sampled_from([{}, {"scaling": "auto"}, {"scaling": "auto", "max_cards": 512}])
-MODES = st.sampled_from([{}, {"capacity": {"mode": "spot"}}])
+SCALING: st.SearchStrategy[Entry] = st.sampled_from([{}, {"scaling": "auto"}, {"scaling": "auto", "max_cards": 512}])
+MODES: st.SearchStrategy[Entry] = st.sampled_from([{}, {"capacity": {"mode": "spot"}}])
 
 
 def gpus(words: list[str], per_node: int, sites: list[str]) -> st.SearchStrategy[Entry]:
     """Whole nodes of one machine, fixed or scaled, on demand or spot."""
-    entry = st.fixed_dictionaries(
+    entry: st.SearchStrategy[Entry] = st.fixed_dictionaries(
         {
             "chip": st.sampled_from(words),
             "cards": st.integers(1, 20).map(lambda n: n * per_node),
             "site": st.permutations(sites).map(lambda s: s[: 1 + len(s) // 2]),
         }
     )
-    return st.tuples(entry, SCALING, MODES).map(lambda parts: {k: v for part in parts for k, v in part.items()})
+    return st.tuples(entry, SCALING, MODES).map(lambda parts: {**parts[0], **parts[1], **parts[2]})
 
 
 def slices(row: tuple[tuple[str, Any], int]) -> Entry:
