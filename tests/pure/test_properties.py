@@ -191,7 +191,8 @@ def test_what_is_added_or_removed_changes_nothing_else(
     try:
         after = planned([*more[0], *pools], [*extra, *volumes])
     except FleetError as refused:  # a zonal volume beside no pool, now that its site has pools
-        assert "no pool of" in str(refused)
+        if "no pool of" not in str(refused):
+            raise
         reject()
     was = {p.name: p for p in before.pools}
     assert {p.name: shape(p) for p in after.pools if p.name in was} == {n: shape(p) for n, p in was.items()}

@@ -205,7 +205,10 @@ def test_further_networks(project: Project) -> None:
     with pytest.raises(Refusal, match="takes at most 4 additional gvnic networks, got 5"):
         project.pool(cluster, "p", "a3-highgpu-8g", 1, nodeConfig=card,
                      networkConfig={"additionalNodeNetworkConfigs": rows})  # fmt: skip
-    project.pool(cluster, "p", "a3-highgpu-8g", 1, nodeConfig=card,
-                 networkConfig={"additionalNodeNetworkConfigs": rows[:4]})  # fmt: skip
+    pool = project.pool(cluster, "p", "a3-highgpu-8g", 2, nodeConfig=card,
+                        networkConfig={"additionalNodeNetworkConfigs": rows[:4]})  # fmt: skip
+    first, second = project.nodes(pool)
+    assert first.interfaces == tuple((f"gpu-{n}", f"gpu-{n}", f"192.168.{n}.2", f"192.168.{n}.0/24") for n in range(4))
+    assert [i[2] for i in second.interfaces] == [f"192.168.{n}.3" for n in range(4)]
     with pytest.raises(Refusal, match="is already being used by"):
         project.delete("Subnetwork", f"projects/{PROJECT}/regions/{REGION}/subnetworks/gpu-0")
