@@ -1,6 +1,6 @@
 # One line a target: each calls the command that a person can type too. ENV names the environment.
 .DEFAULT_GOAL := help
-.PHONY: help setup engine up preview down test slow lint fuzz goldens bench docs
+.PHONY: help setup engine up preview down test slow crashes lint fuzz goldens bench docs
 ENV ?= dev
 FLEET := .venv/bin/fleet
 
@@ -26,7 +26,10 @@ test: engine  ## all tests but the slow ones, with a summary of what was skipped
 	@.venv/bin/python -m pytest -m "not slow" $(ARGS)
 
 slow: engine  ## the slow tests: every kind of site at once
-	@.venv/bin/python -m pytest -m slow $(ARGS)
+	@.venv/bin/python -m pytest -m "slow and not crashes" $(ARGS)
+
+crashes: engine  ## engine, providers and program killed at 30 points, recovered, counted (about half an hour)
+	@.venv/bin/python -m pytest -s -m crashes $(ARGS)
 
 lint: setup  ## ruff and mypy
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy .
