@@ -45,4 +45,4 @@ def test_an_unverified_or_missing_price_is_a_question_mark_and_the_sum_says_so()
     text = render(made(chip="trn2", cards=16))
     assert text.splitlines()[6].endswith("?")
     assert "≥" in text
-    assert "without a known price" in text
+    assert "no price known of a" in text
