@@ -1,6 +1,6 @@
 # One line a target: each calls the command that a person can type too. ENV names the environment.
 .DEFAULT_GOAL := help
-.PHONY: help setup engine up preview down test slow crashes lint fuzz goldens bench docs
+.PHONY: help setup engine up preview down fidelity test slow crashes lint fuzz goldens bench docs
 ENV ?= dev
 FLEET := .venv/bin/fleet
 
@@ -30,6 +30,9 @@ slow: engine  ## the slow tests: every kind of site at once
 
 crashes: engine  ## engine, providers and program killed at 30 points, recovered, counted (about half an hour)
 	@.venv/bin/python -m pytest -s -m crashes $(ARGS)
+
+fidelity: setup  ## changes whose class the providers' sources give, by cloud, type and class; each difference
+	@.venv/bin/python -m pytest tests/fidelity $(ARGS)
 
 lint: setup  ## ruff and mypy
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy .

@@ -25,7 +25,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     seed = verbs.add_parser("seed", help="put something there that no program made")
     seed.add_argument("what", choices=["existing", "lab"], help="existing: the EKS cluster 'legacy' in the existing "
                       "VPC; lab: a plain cluster with 2 nodes of 8 amd.com/gpu, in .fleet/kubeconfig")  # fmt: skip
-    cases = verbs.add_parser("cases", help="run recorded plans of the real Google provider through the simulated one")
+    cases = verbs.add_parser("cases", help="run changes whose class is known through the simulated providers")
     cases.add_argument("file", type=Path)
     clock = verbs.add_parser("clock", help="change how fast simulated time passes")
     clock.add_argument("--speed", type=float, required=True)

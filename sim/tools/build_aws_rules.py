@@ -2,8 +2,10 @@
 
     python sim/tools/build_aws_rules.py --facts FOLDER
 
-FOLDER holds `resources.json`. Shapes come from introspection of pulumi_aws and are compared with the facts; force-new
-rules, enums, conflicts and ranges come from the facts; the overlay adds what Pulumi's bridge does.
+FOLDER holds `resources.json`; `aws_provider_schema.json` beside this script is what the provider's own schemas say of
+each type (provider_schema.py adds it; it is newer than the facts and wins, but for lists of values). Shapes come from
+introspection of pulumi_aws and are compared with the facts; force-new rules, enums, conflicts and ranges come from the
+facts; the overlay adds what Pulumi's bridge does.
 """
 
 from __future__ import annotations
@@ -19,12 +21,19 @@ import yaml
 
 HERE = Path(__file__).parent
 aws_introspect = importlib.import_module("aws_introspect")  # beside this script
+provider_schema = importlib.import_module("provider_schema")
 OUT = HERE.parent / "accelerator_fleet_sim" / "aws" / "data" / "rules.json"
 POLICIES = OUT.parent / "managed_policies.json"
 COPIED = (
     "force_new", "force_new_presence", "inferred_paths", "unknown_paths", "enums", "int_enums", "ranges", "max_items",
     "min_items", "cidr_prefix_ranges", "conflicts", "exactly_one_of", "exactly_one_of_if_present", "at_least_one_of",
     "required_with", "rules", "arn", "source",
+)  # fmt: skip
+
+
+FROM_OVERLAY = (
+    "sets", "json", "cidrs", "strings", "formats", "unknown_on_change", "nested_computed", "divisors", "not_zero",
+    "suppress", "planned_defaults", "optional_blocks", "explicit_zeros",
 )  # fmt: skip
 
 
@@ -71,7 +80,9 @@ def autoname(token: str, inputs: dict[str, Any], overlay: dict[str, Any]) -> dic
     return None
 
 
-def build_type(token: str, fact: dict[str, Any], overlay: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def build_type(
+    token: str, fact: dict[str, Any], overlay: dict[str, Any], schemas: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
     """The rules of one type, and differences found."""
     inputs, outputs = aws_introspect.resource(token, fact["module"], fact["class"])
     defaults = {**fact.get("defaults", {}), **overlay["defaults"].get(token, {})}
@@ -86,16 +97,23 @@ def build_type(token: str, fact: dict[str, Any], overlay: dict[str, Any]) -> tup
     made = conditions(token, fact, overlay)
     if made:
         rule["force_new_if"] = made
+    for path, condition in overlay["also_conditions"].get(token, {}).items():
+        rule["force_new"] = [p for p in rule["force_new"] if p != path]
+        rule.setdefault("force_new_if", []).append({"path": path, **condition})
     named = autoname(token, inputs, overlay)
     if named:
         rule["autoname"] = named
     if token in overlay["delete_before_replace"]:
         rule["delete_before_replace"] = True
-    for key in ("sets", "json", "cidrs", "strings", "formats", "unknown_on_change", "nested_computed"):
+    for key in FROM_OVERLAY:
         if token in overlay[key]:
             rule[key] = overlay[key][token]
     for key, value in overlay["validators"].get(token, {}).items():  # beside those of the facts
         rule[key] = [*rule.get(key, []), *value] if isinstance(value, list) else {**rule.get(key, {}), **value}
+    for path in overlay["at_creation"].get(token, []):  # aws/plans.py refuses these, of a creation alone
+        rule["rules"] = [r for r in rule["rules"] if path not in r.get("forbid", [])]
+    if token in schemas:
+        provider_schema.merge(rule, schemas[token])
     return rule, differences
 
 
@@ -106,15 +124,17 @@ def main() -> None:
     folder = parser.parse_args().facts
     facts = json.loads((folder / "resources.json").read_text())
     overlay = yaml.safe_load((HERE / "aws_overlay.yaml").read_text())
+    schemas = json.loads((HERE / "aws_provider_schema.json").read_text())
     types: dict[str, Any] = {}
     differences: list[str] = []
     for token, fact in facts["aws"].items():
-        types[token], found = build_type(token, fact, overlay)
+        types[token], found = build_type(token, fact, overlay, schemas["types"])
         differences += found
     meta = {
         "about": "Rules per AWS type of the embedded datacentre; built by sim/tools/build_aws_rules.py, never by hand",
         "sdk": f"pulumi_aws {facts['_meta']['sdk']['pulumi_aws']}",
         "source": facts["_meta"]["aws_source"],
+        "schemas": schemas["_meta"]["source"],
         "bridge": "sim/tools/aws_overlay.yaml",
     }
     lines = [f"{json.dumps(token)}: {json.dumps(rule, sort_keys=True)}" for token, rule in sorted(types.items())]

@@ -3,7 +3,8 @@
     python sim/tools/build_google_rules.py --facts FOLDER
 
 Build time only. FOLDER holds `resources.json` and `google_corrections.json`; a correction that the overlay does not say
-what to do with ends the build, so that corrections always win over the facts.
+what to do with ends the build, so that corrections always win over the facts. `google_provider_schema.json` beside this
+script is what the provider's own schemas add (provider_schema.py).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import yaml
 
 HERE = Path(__file__).parent
 introspect = importlib.import_module("aws_introspect")  # beside this script; it reads any SDK of Pulumi's
+provider_schema = importlib.import_module("provider_schema")
 OUT = HERE.parent / "accelerator_fleet_sim" / "google" / "data" / "rules.json"
 COPIED = (
     "force_new", "force_new_presence", "unknown_paths", "enums", "max_items", "min_items", "conflicts",
@@ -79,7 +81,11 @@ def correct(token: str, rule: dict[str, Any], corrections: list[dict[str, Any]],
 
 
 def build_type(
-    token: str, fact: dict[str, Any], overlay: dict[str, Any], corrections: list[dict[str, Any]]
+    token: str,
+    fact: dict[str, Any],
+    overlay: dict[str, Any],
+    corrections: list[dict[str, Any]],
+    schemas: dict[str, Any],
 ) -> tuple[dict[str, Any], list[str]]:
     """The rules of one type, and differences found between the SDK and the facts."""
     inputs, outputs = introspect.resource(token, fact["module"], fact["class"])
@@ -110,11 +116,13 @@ def build_type(
         rule["autoname"] = named
     if token in overlay["delete_before_replace"]:
         rule["delete_before_replace"] = True
-    for key in ("sets", "suppress", "strings", "ranges"):
+    for key in ("sets", "suppress", "strings", "ranges", "formats", "dropped_when"):
         found = overlay.get(key, {}).get(token) or fact.get(key)
         if found:
             rule[key] = found
     correct(token, rule, corrections, overlay)
+    if token in schemas:
+        provider_schema.merge(rule, schemas[token])
     return rule, differences
 
 
@@ -126,18 +134,20 @@ def main() -> None:
     facts = json.loads((folder / "resources.json").read_text())
     corrections = json.loads((folder / "google_corrections.json").read_text())
     overlay = yaml.safe_load((HERE / "google_overlay.yaml").read_text())
+    schemas = json.loads((HERE / "google_provider_schema.json").read_text())
     types: dict[str, Any] = {}
     differences: list[str] = []
     remembered = {k: {**v, "confidence": "memory"} for k, v in overlay["extra_types"].items()}
     for token, fact in {**facts["gcp"], **remembered}.items():
         if token.startswith("_"):
             continue
-        types[token], found = build_type(token, fact, overlay, corrections)
+        types[token], found = build_type(token, fact, overlay, corrections, schemas["types"])
         differences += found
     meta = {
         "about": "Rules per Google type of the embedded datacentre; built by sim/tools/build_google_rules.py",
         "sdk": f"pulumi_gcp {facts['_meta']['sdk']['pulumi_gcp']}",
         "source": facts["_meta"]["gcp_source"],
+        "schemas": schemas["_meta"]["source"],
         "bridge_and_corrections": "sim/tools/google_overlay.yaml",
     }
     lines = [f"{json.dumps(token)}: {json.dumps(rule, sort_keys=True)}" for token, rule in sorted(types.items())]

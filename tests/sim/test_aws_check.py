@@ -71,7 +71,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("Subnet", {"ipv4IpamPoolId": "p", "ipv4NetmaskLength": 99}, "ipv4NetmaskLength", "in the range (16 - 28)"),
     # ec2/ec2_launch_template.go; verify.ValidLaunchTemplateName: at most 125; nullable booleans
     ("LaunchTemplate", {"name": "n" * 126}, "name", "in the range (3 - 125)"),
-    ("LaunchTemplate", {"ebsOptimized": "yes"}, "ebsOptimized", "as boolean"),
+    ("LaunchTemplate", {"ebsOptimized": "yes"}, "ebsOptimized", "one of '', 'true', or 'false'"),
     ("LaunchTemplate", {"defaultVersion": 0}, "defaultVersion", "at least (1)"),
     ("LaunchTemplate", {"instanceType": "t3.micro", "instanceRequirements": {"memoryMib": {"min": 1},
                                                                              "vcpuCount": {"min": 1}}},
@@ -108,7 +108,7 @@ def test_the_provider_refuses(name: str, inputs: dict[str, Any], path: str, text
             ["", ARN, "arn:aws-us-gov:iam::aws:policy/x", "arn:aws:s3:::b", "arn:aws:ec2:us-east-2:000000000000:x"],
         ),
         ("cidr", ["0.0.0.0/0", "::/0", "10.0.0.0/8"]),
-        ("boolean", ["", "true", "False", "0"]),
+        ("boolean", ["", "true", "false"]),
         ("time", ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.5+01:00"]),
     ],
 )

@@ -8,10 +8,12 @@ import os
 from typing import Any
 
 from ..core.nearest import nearest
+from ..core.plan import Customize
 from ..core.provider import Config
 from ..core.rules import Rules
 from ..core.values import UNKNOWN, Secret, Unknown, has_secret, has_unknown, plain
 from .functions import ACCOUNT, TOKENS
+from .plans import customize
 
 VERSION = "7.51.1"
 
@@ -113,8 +115,9 @@ class AwsCloud:
         kept = {k: v for k, v in merged.items() if k not in exact and not k.startswith(prefixes or "\0")}
         return Secret(kept) if has_secret(tags) else kept
 
-    def customize(self, config: Config) -> None:
-        """Nothing: tags come in with Check, the rest is data."""
+    def customize(self, config: Config) -> Customize | None:
+        """What the provider's CustomizeDiff functions refuse; tags come in with Check, the rest is data."""
+        return customize
 
     def functions(self) -> set[str]:
         """Functions that are simulated."""

@@ -132,7 +132,7 @@ def _at(values: dict[str, Any], table: dict[str, Any]) -> Iterator[tuple[str, An
 
 def _enums(rules: TypeRules, values: dict[str, Any]) -> Iterator[Failure]:
     for path, value, allowed in _at(values, rules.table("enums")):
-        if value not in allowed:
+        if value not in allowed and not (value == "" and plain_path(path) in rules.lists("empty_enums")):
             near = nearest(str(value), allowed)
             words = " ".join(f'"{a}"' for a in allowed)
             hint = f'; the nearest is "{near}"' if near else ""
@@ -155,6 +155,12 @@ def _ranges(rules: TypeRules, values: dict[str, Any]) -> Iterator[Failure]:
             yield Failure(path, f"expected {plain_path(path)} to be at least ({low}), got {value}")
         elif high is not None and number > high:
             yield Failure(path, f"expected {plain_path(path)} to be at most ({high}), got {value}")
+    for path, value, divisor in _at(values, rules.table("divisors")):
+        if float(value) % divisor:
+            yield Failure(path, f"expected {plain_path(path)} to be divisible by {divisor}, got: {value}")
+    for path, value, _ in _at(values, dict.fromkeys(rules.lists("not_zero"), True)):
+        if float(value) == 0:
+            yield Failure(path, f"{plain_path(path)} must not be zero, got {value}")
 
 
 def _counts(rules: TypeRules, values: dict[str, Any]) -> Iterator[Failure]:

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Callable
 from typing import Any
 
-from .values import get_path
+from .values import Unknown, get_path
 
 State = dict[str, Any]
 Condition = dict[str, Any]
@@ -82,6 +82,7 @@ OPS: dict[str, Callable[[Condition, State, State], bool]] = {
     "old_set_parent_present": _old_set_parent_present,
     "cidr_not_inside": _cidr_not_inside,
     "element_dropped": _element_dropped,
+    "known": lambda c, old, new: not isinstance(get_path(new, c["path"]), Unknown),
     "others_same": lambda c, old, new: all(get_path(old, p) == get_path(new, p) for p in c["others"]),
     "not_moved_to": lambda c, old, new: (
         (get_path(new, c["path"]) or get_path(new, c["other"])) != get_path(old, c["path"])

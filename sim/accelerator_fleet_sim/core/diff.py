@@ -7,7 +7,7 @@ from typing import Any
 
 from .check import child, leaves
 from .conditions import holds
-from .plan import Customize, Refused, is_empty, planned_update, same
+from .plan import Customize, Refused, given_zero, is_empty, planned_update, same
 from .rules import TypeRules, plain_path
 from .values import Unknown, plain
 
@@ -57,7 +57,7 @@ class _Differ:
         replaces = self.replaces(path)
         if kind != "update" and isinstance(value, (dict, list)) and not replaces:
             replaces = where in self.rules.force_new_presence or any(
-                self._given(inner, v) for inner, v in leaves(value, path)
+                self._given(inner, v) for inner, v in leaves(value, path) if kind == "add" or not self._stays(inner)
             )
         self.changes[path] = (kind, replaces)
 
@@ -66,6 +66,11 @@ class _Differ:
         if isinstance(value, (dict, list)):
             return self.rules.nested_known and plain_path(path) in self.rules.force_new_presence
         return self.replaces(path) and not (self.rules.nested_known and is_empty(value))
+
+    def _stays(self, path: str) -> bool:
+        """Whether a value keeps its place when its block goes: what is computed is not removed by leaving it out."""
+        shape = self.rules.shape(plain_path(path)) if self.rules.nested_known else None
+        return bool(shape and shape.get("computed"))
 
     def compare(self, path: str, old: Any, new: Any, shape: dict[str, Any] | None) -> None:
         where = plain_path(path)
@@ -156,6 +161,9 @@ def diff(
         if name == "id" or name.startswith("__") or name not in rules.outputs:
             continue
         differ.compare(name, old.get(name), planned.get(name), rules.inputs.get(name))
+    for name in rules.inputs:
+        if differ.changes and given_zero(rules, name, old, planned):
+            differ.record(name, "add", planned[name])
     found = Difference(differ.changes)
     found.delete_before_replace = bool(found.replaces) and (
         rules.delete_before_replace or _named_by_program(rules, news)

@@ -6,7 +6,6 @@ import ipaddress
 import re
 from collections.abc import Callable
 
-_BOOLEAN = {"", "1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"}
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _PARTITION = re.compile(r"aws(-[a-z]+)*")
 _REGION = re.compile(r"[a-z]{2,4}(-[a-z]+)+-\d{1,2}")
@@ -74,13 +73,36 @@ def _address(name: str, value: str, version: int) -> str | None:
 
 
 def boolean(name: str, value: str) -> str | None:
-    """A string that holds a boolean."""
-    return None if value in _BOOLEAN else f"{name}: cannot parse '{value}' as boolean"
+    """A string that holds a boolean or nothing (nullable.ValidateTypeStringNullableBool)."""
+    known = value.lower() if value in ("True", "False") else value  # a boolean, in Python's words
+    if known in ("", "true", "false"):
+        return None
+    return f"expected {name} to be one of '', 'true', or 'false', got '{value}'"
 
 
 def time(name: str, value: str) -> str | None:
     """RFC 3339."""
     return None if _TIME.fullmatch(value) else f'expected "{name}" to be a valid RFC3339 date, got "{value}"'
+
+
+def private_asn(name: str, value: str) -> str | None:
+    """A private AS number of RFC 6996, or Google's own (verify.ValidateRFC6996Asn)."""
+    number = int(float(value))
+    if 64512 <= number <= 65534 or 4200000000 <= number <= 4294967294 or number == 16550:
+        return None
+    return (
+        f'expected "{name}" to be a RFC6996-compliant Local ASN: must be either in the private ASN ranges: '
+        f"[64512..65534], [4200000000..4294967294]; or be the value of [16550], got {number}"
+    )
+
+
+def iam_member(name: str, value: str) -> str | None:
+    """A member of an IAM policy (validateIAMMember)."""
+    if value.startswith("deleted"):
+        return f"invalid value for {name} (Terraform does not support IAM members for deleted principals)"
+    if re.search("(.+:.+|projectOwners|projectReaders|projectWriters|allUsers|allAuthenticatedUsers)", value):
+        return None
+    return f'invalid value "{value}" for {name} (IAM members are like serviceAccount:EMAIL, user:EMAIL, group:EMAIL)'
 
 
 FORMATS: dict[str, Callable[[str, str], str | None]] = {
@@ -92,4 +114,6 @@ FORMATS: dict[str, Callable[[str, str], str | None]] = {
     "ipv6": lambda name, value: _address(name, value, 6),
     "boolean": boolean,
     "time": time,
+    "private_asn": private_asn,
+    "iam_member": iam_member,
 }

@@ -38,7 +38,7 @@ def planned_create(
         if name in out:
             continue
         shape = rules.inputs.get(name)
-        if name == "region" and region and not rules.nested_known:
+        if name == "region" and region and rules.has_region:
             out[name] = region
         elif shape is None or shape.get("computed"):
             out[name] = UNKNOWN
@@ -113,7 +113,7 @@ def planned_update(
     """The state after an update with these inputs: old state where nothing was asked for."""
     planned = dict(old)
     for name, shape in rules.inputs.items():
-        if name == "region" and not rules.nested_known:
+        if name == "region" and rules.has_region:
             planned[name] = news.get("region") or region
             continue
         planned[name] = _merge(rules, name, shape, old.get(name), old_inputs.get(name), news.get(name))
@@ -122,9 +122,7 @@ def planned_update(
         if is_empty(news["tagsAll"]) and old.get("tagsAll"):
             planned["tagsAll"] = {}
     for mark in rules.lists("unknown_on_change"):
-        if _marked(rules, mark, old, planned) and (
-            "when_true" not in mark or get_path(planned, mark["when_true"]) is True
-        ):
+        if _marked(rules, mark, old, planned) and _applies(mark, planned, news):
             planned[mark["output"]] = UNKNOWN
     return {k: v for k, v in planned.items() if v is not None}
 
@@ -132,12 +130,33 @@ def planned_update(
 def _marked(rules: TypeRules, mark: dict[str, Any], old: dict[str, Any], planned: dict[str, Any]) -> bool:
     """Whether something changed that makes the output unknown: one of `when_changed`, or anything but `unless_only`."""
     names = mark.get("when_changed") or [n for n in [*rules.inputs, "tagsAll"] if n not in mark["unless_only"]]
-    return any(not same(rules, n, old.get(n), planned.get(n)) for n in names)
+    return any(
+        not same(rules, n, old.get(n), planned.get(n)) or (n in planned and given_zero(rules, n, old, planned))
+        for n in names
+    )
+
+
+def _applies(mark: dict[str, Any], planned: dict[str, Any], news: dict[str, Any]) -> bool:
+    """Whether a mark's other conditions hold: planned values, and that the program does not give the output."""
+    if mark.get("unless_given") and news.get(mark["output"]) is not None:
+        return False
+    return all(get_path(planned, path) == value for path, value in mark.get("when", {}).items())
+
+
+def given_zero(rules: TypeRules, name: str, old: dict[str, Any], planned: dict[str, Any]) -> bool:
+    """Whether false or 0 is given where the state has nothing: a changed key to the SDK, for types that say so."""
+    return rules.explicit_zeros and old.get(name) is None and planned.get(name) in (False, 0)
 
 
 def _merge(rules: TypeRules, path: str, shape: dict[str, Any], old: Any, old_input: Any, new: Any) -> Any:
     """The planned value of one input property."""
     if new is None:
+        if path in rules.planned_defaults:
+            return rules.planned_defaults[path]
+        if path in rules.optional_blocks and not is_empty(old):
+            return _without_block(rules.optional_blocks[path], old)
+        if path in rules.dropped_when and isinstance(old, dict) and _holds(old, rules.dropped_when[path]):
+            return old
         if shape.get("computed") or rules.suppress.get(path) == "dropped":
             return old
         nested = "." in path
@@ -147,6 +166,8 @@ def _merge(rules: TypeRules, path: str, shape: dict[str, Any], old: Any, old_inp
             return old
         return old if is_empty(old) else None
     if isinstance(new, list) and not new and shape.get("computed") and _is_block(shape):
+        if path in rules.attribute_blocks:
+            return new  # an attribute, though it holds blocks: an empty one is given
         return old  # an empty list of blocks is none given
     if isinstance(new, Unknown) or same(rules, path, old, new):
         return new if isinstance(new, Unknown) else old if old is not None else new
@@ -156,6 +177,16 @@ def _merge(rules: TypeRules, path: str, shape: dict[str, Any], old: Any, old_inp
     if kind == "list" and isinstance(new, list) and isinstance(old, list):
         return _merge_list(rules, path, shape, old, old_input, new)
     return new
+
+
+def _holds(block: dict[str, Any], values: dict[str, Any]) -> bool:
+    return all((block.get(key) or False) == value for key, value in values.items())
+
+
+def _without_block(defaults: dict[str, Any], old: Any) -> Any:
+    """A block that is not given any more: its number is suppressed, what is in it falls to the defaults."""
+    blocks = [{**block, **defaults} for block in (old if isinstance(old, list) else [old])]
+    return blocks if isinstance(old, list) else blocks[0]
 
 
 def _is_block(shape: dict[str, Any]) -> bool:

@@ -72,6 +72,39 @@ class TypeRules:
         """Strings that hold JSON."""
         return frozenset(self.lists("json"))
 
+    @cached_property
+    def attribute_blocks(self) -> frozenset[str]:
+        """Lists of blocks that the provider declares as attributes: an empty one is not the same as none."""
+        return frozenset(self.lists("attribute_blocks"))
+
+    @property
+    def planned_defaults(self) -> dict[str, Any]:
+        """Computed inputs whose default the provider plans when they are not given (terraform-plugin-framework)."""
+        table: dict[str, Any] = self.table("planned_defaults")
+        return table
+
+    @property
+    def optional_blocks(self) -> dict[str, dict[str, Any]]:
+        """Blocks whose going is no difference where what they hold equals this (SuppressMissingOptional…)."""
+        table: dict[str, dict[str, Any]] = self.table("optional_blocks")
+        return table
+
+    @property
+    def dropped_when(self) -> dict[str, dict[str, Any]]:
+        """Blocks whose going is no difference while the state has these values in them."""
+        table: dict[str, dict[str, Any]] = self.table("dropped_when")
+        return table
+
+    @property
+    def explicit_zeros(self) -> bool:
+        """Whether the state lacks what the program did not give, so that a false or 0 in the program is a change."""
+        return bool(self.data.get("explicit_zeros"))
+
+    @property
+    def has_region(self) -> bool:
+        """Whether `region` is the provider's own attribute, filled from its configuration (AWS)."""
+        return self.token.startswith("aws:") and "region" in self.inputs
+
     @property
     def nested_known(self) -> bool:
         """Whether `computed` marks every nested property that the cloud fills in, not the top level alone."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..core.plan import Refused, is_empty
 from ..core.rules import TypeRules
+from ..core.suppress import last
 from ..core.values import UNKNOWN, Unknown, get_path, has_unknown, plain
 
 ATTRIBUTION = "goog-pulumi-provisioned"
@@ -16,6 +17,8 @@ LABELS = {"gcp:container/cluster:Cluster": "resourceLabels"}
 NODE_POOL = "gcp:container/nodePool:NodePool"
 CLUSTER = "gcp:container/cluster:Cluster"
 SUBNETWORK = "gcp:compute/subnetwork:Subnetwork"
+ROUTER = "gcp:compute/router:Router"
+NAT = "gcp:compute/routerNat:RouterNat"
 FIREWALL = "gcp:compute/firewall:Firewall"
 
 
@@ -43,6 +46,10 @@ class Plans:
             _refuse_cluster(old, given)
         elif rules.token == FIREWALL:
             _refuse_firewall(old, given)
+        elif rules.token == ROUTER:
+            _refuse_router(given)
+        elif rules.token == NAT:
+            _refuse_draining(old, given)
         if rules.token in DISKS:
             _refuse_disks(given)
 
@@ -106,6 +113,31 @@ def _refuse_firewall(old: dict[str, Any], given: dict[str, Any]) -> None:
         keys = ("sourceTags", "sourceRanges", "sourceServiceAccounts")
         if all(is_empty(given.get(k)) for k in keys):
             raise Refused("one of source_tags, source_ranges, or source_service_accounts must be defined")
+
+
+def _refuse_router(given: dict[str, Any]) -> None:
+    """resourceComputeRouterCustomDiff."""
+    if get_path(given, "bgp.advertiseMode") not in (None, "DEFAULT"):
+        return
+    for name, words in (("advertisedGroups", "advertised_groups"), ("advertisedIpRanges", "advertised_ip_ranges")):
+        if not is_empty(get_path(given, f"bgp.{name}")):
+            raise Refused(f"Error in bgp: {words} cannot be specified when using advertise_mode DEFAULT")
+
+
+def _refuse_draining(old: dict[str, Any], given: dict[str, Any]) -> None:
+    """resourceComputeRouterNatDrainNatIpsCustomDiff: an address is drained that was in use and is no longer."""
+    if has_unknown(given.get("drainNatIps")) or has_unknown(given.get("natIps")):
+        return
+    names = {key: {last(str(v)) for v in given.get(key) or []} for key in ("drainNatIps", "natIps")}
+    before = {key: {last(str(v)) for v in old.get(key) or []} for key in ("drainNatIps", "natIps")}
+    added = sorted(names["drainNatIps"] - before["drainNatIps"])
+    if added and not old:
+        raise Refused(f"New RouterNat cannot have drain_nat_ips, got values {added}")
+    for name in added:
+        if name not in before["natIps"]:
+            raise Refused(f'drain_nat_ip "{name}" was not previously set in nat_ips {sorted(before["natIps"])}')
+        if name in names["natIps"]:
+            raise Refused(f'drain_nat_ip "{name}" cannot be drained if still set in nat_ips {sorted(names["natIps"])}')
 
 
 def _refuse_disks(given: dict[str, Any]) -> None:
