@@ -105,7 +105,7 @@ def test_a_move_to_an_existing_cluster() -> None:
 
 
 def test_a_move_that_cannot_be_says_why() -> None:
-    with pytest.raises(FleetError, match="^--cards: no tpu-v5e slice has 24 chips"):
+    with pytest.raises(FleetError, match=r"^--cards: no tpu-v5e slice has 24 chips"):
         move(parsed([{**H100, "cards": 24}]), C, Wanted("pretrain", "usc1", chip="tpu-v5e"))
     with pytest.raises(FleetError, match="pretrain is on use2"):
         move(parsed([H100]), C, Wanted("pretrain", "use2"))
