@@ -3,6 +3,8 @@
 .PHONY: help setup engine up preview down fidelity test slow crashes lint fuzz goldens bench docs
 ENV ?= dev
 FLEET := .venv/bin/fleet
+# One pool that does not come up keeps no other from it.
+export PULUMI_CONTINUE_ON_ERROR := true
 
 help:  ## what there is to call
 	@sed -n 's/^\([a-z]*\): .*## /make \1\t/p' Makefile | expand -t 16

@@ -12,7 +12,18 @@ from typing import Any
 from rich.console import Console
 
 from accelerator_fleet.cli.shell import eval_line, fleet_word
-from accelerator_fleet_engine import datacentre, embedded, environment, events, literal, locks, orphans, retry, troubles
+from accelerator_fleet_engine import (
+    datacentre,
+    embedded,
+    environment,
+    events,
+    literal,
+    locks,
+    orphans,
+    reasons,
+    retry,
+    troubles,
+)
 from accelerator_fleet_engine.errors import EngineError
 from accelerator_fleet_engine.layout import Layout, find_project, layout
 
@@ -185,15 +196,16 @@ def _advice(run: Run, outcome: literal.Outcome) -> list[str]:
     from accelerator_fleet.plan import plan
     from accelerator_fleet.plan.placed import placements
 
-    known = catalog.load()
-    stack = next((r for r in _resources(run) if r["type"] == "pulumi:pulumi:Stack"), {})
+    known, there = catalog.load(), _resources(run)
+    failures = reasons.with_reasons(outcome.watch.failures, there, run.variables)
+    stack = next((r for r in there if r["type"] == "pulumi:pulumi:Stack"), {})
     try:
-        there = placements(stack.get("outputs") or {})
-        planned = plan(spec.load(embedded.spec_file(run.place, run.env)), known, there)
+        placed = placements(stack.get("outputs") or {})
+        planned = plan(spec.load(embedded.spec_file(run.place, run.env)), known, placed)
     except FleetError:  # edited since
         return []
     again = f"{fleet_word()} up --env {run.env}"
-    return [line for t in troubles.troubles(planned, known, outcome.watch.failures, again) for line in t.lines()]
+    return [line for t in troubles.troubles(planned, known, failures, again) for line in t.lines()]
 
 
 def preview(env: str) -> int:

@@ -30,7 +30,8 @@ SAID: Final = {
     "quota": "the account's quota in {region} does not allow {nodes} more {machine}",
     "reservation": "reservation {reservation} has no room for {nodes} {machine}",
     "join": "the nodes run but do not join the cluster",
-    "error": "GKE made it in state ERROR; in most cases {zone} has no {machine} to give now, or a quota is reached",
+    "error": "GKE made it in state ERROR and says no reason; in most cases {zone} has no {machine} to give now, or a "
+    "quota is reached",
     "slow": "it was not there in time; the cloud goes on with it",
     "api": "the cloud's API did not answer",
 }
