@@ -19,9 +19,8 @@ def refuse_empty_update(args: pulumi.ResourceHookArgs) -> None:
     unchanged, but there were initialization errors, generate an empty update step"). The provider finds no difference,
     calls nothing and says that all is well, with a group in CREATE_FAILED or a pool without machines.
     """
-    if not _differs(args.new_inputs or {}, args.old_inputs or {}) and not _differs(
-        args.new_inputs or {}, args.old_outputs or {}
-    ):
+    wanted = _own(args.new_inputs)
+    if wanted == _own(args.old_inputs) and not _differs(wanted, args.old_outputs or {}):
         raise FailedPool(
             f"{args.name}: its last create or change failed ({args.id}), and an update would do nothing about it. "
             "`fleet up` gives back what failed to come up and asks for it again. By hand: `pulumi up --replace "
@@ -29,11 +28,14 @@ def refuse_empty_update(args: pulumi.ResourceHookArgs) -> None:
         )
 
 
+def _own(inputs: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Inputs without what the engine adds. Changed ones are an update like any other."""
+    return {k: v for k, v in (inputs or {}).items() if not k.startswith("__")}
+
+
 def _differs(wanted: Mapping[str, Any], there: Mapping[str, Any]) -> bool:
     """Whether something that is asked for is there with another value. What is not there was never read."""
-    return any(
-        key in there and not _same(value, there[key]) for key, value in wanted.items() if not key.startswith("__")
-    )
+    return any(key in there and not _same(value, there[key]) for key, value in _own(wanted).items())
 
 
 def _same(wanted: Any, there: Any) -> bool:

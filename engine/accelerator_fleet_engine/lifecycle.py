@@ -27,6 +27,8 @@ from accelerator_fleet_engine import (
 from accelerator_fleet_engine.errors import EngineError
 from accelerator_fleet_engine.layout import Layout, find_project, layout
 
+# What the engine adds when a preview ended because of a resource.
+ENGINE_ENDS = ("preview failed", "Resource monitor has terminated, shutting down")
 _SIGNS = {"create": "+", "update": "~", "replace": "±", "delete": "-"}
 
 
@@ -180,7 +182,8 @@ def _give_back(run: Run) -> bool:
 def _only_resources(run: Run, outcome: literal.Outcome) -> bool:
     """Whether a preview failed for single resources only: then the others go on, and those fail again in the `up`."""
     watch = outcome.watch
-    if outcome.code < 0 or outcome.interrupted or not watch.failures or len(watch.failures) != len(watch.errors):
+    others = [text for text in watch.errors if text not in ENGINE_ENDS]
+    if outcome.code < 0 or outcome.interrupted or not watch.failures or len(watch.failures) != len(others):
         return False
     names = ", ".join(sorted({f.name for f in watch.failures}))
     run.say(f"preview: cannot be told for {names}; everything else goes on")

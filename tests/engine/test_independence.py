@@ -77,5 +77,7 @@ def test_a_full_disk_of_the_control_plane(fresh: Project) -> None:
     assert "database space exceeded" in full.stdout + full.stderr
     assert fresh.kubectl("use2", "/api/v1/nodes")["items"], "reads work"
     sim(fresh, "single", "fault", "clear")
-    fresh.fleet("up", "--env", "single")
+    for _ in range(5):  # Kueue could not renew its lease, has ended and comes back by itself
+        if fresh.fleet("up", "--env", "single", ok=False).returncode == 0:
+            break
     assert rows(fresh, "single")["trn"] == (1, 1, 16)
