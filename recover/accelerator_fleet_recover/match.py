@@ -12,6 +12,7 @@ from accelerator_fleet_recover.model import Item, Wanted, has_unknown
 # Properties that a wanted resource and a thing must agree in, where the thing shows them.
 # A rule of a security group is told by its group, protocol, first port and peer.
 PEERS = ("cidrIpv4", "cidrIpv6", "referencedSecurityGroupId")
+NAMES = ("nodeGroupName", "name", "accountId", "instanceId")
 
 
 @dataclass
@@ -59,17 +60,29 @@ def _is(wanted: Wanted, item: Item, known: Known) -> bool:
         elif key == "fromPort":
             if str(wanted.inputs.get("fromPort", -1)) != value:
                 return False
-        elif known.value(wanted, key) != value:
+        elif not _agree(key, known.value(wanted, key), value):
             return False
     return _named(wanted, item)
 
 
+def _agree(key: str, asked: str | None, value: str) -> bool:
+    """Whether an input is what a thing shows. Google's references are full paths, names, or made of an e-mail."""
+    if asked is None:
+        return False
+    if key == "member" and "serviceAccounts/" in asked:  # the account that the program makes the member of
+        asked = f"serviceAccount:{asked.rpartition('/')[2]}"
+    return asked == value or (key in {"cluster", "router", "network"} and _last(asked) == _last(value))
+
+
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
 def _named(wanted: Wanted, item: Item) -> bool:
     """The names agree. What has neither name nor tags is told by what it joins alone."""
-    drawn = wanted.drawn
-    for key in ("nodeGroupName", "name"):
-        if key in drawn:
-            return re.fullmatch(re.escape(drawn[key]) + "[0-9a-f]{7}", item.name) is not None
+    for key, stem in wanted.drawn.items():
+        return re.fullmatch(re.escape(stem) + "[0-9a-f]{7}", item.drawn_name(key)) is not None
+    for key in NAMES:
         if wanted.inputs.get(key):
             return item.name == str(wanted.inputs[key])
         prefix = wanted.inputs.get(f"{key}Prefix")
@@ -83,4 +96,4 @@ def _named(wanted: Wanted, item: Item) -> bool:
 
 def drawn_names(wanted: Wanted, item: Item) -> dict[str, str]:
     """Properties that the program would draw anew: their value must stay the thing's own."""
-    return {key: item.name for key in wanted.drawn if item.name}
+    return {key: item.drawn_name(key) for key in wanted.drawn if item.drawn_name(key)}

@@ -116,6 +116,11 @@ class Item:
     note: str = ""  # what a person wants to know beyond its id: nodes and machine
     cost: float | None = None  # USD an hour at list price, where it is known
     provider: str = ""  # URN of the provider that reaches it
+    drawn: Mapping[str, str] = field(default_factory=dict)  # names that the program draws, where they are not `name`
+
+    def drawn_name(self, key: str) -> str:
+        """The thing's own value of a property that the program draws."""
+        return self.drawn.get(key, self.name)
 
     @property
     def ids(self) -> frozenset[str]:

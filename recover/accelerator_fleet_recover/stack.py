@@ -92,8 +92,10 @@ class Stack:
         except ValueError:
             raise FleetError(self.env, _said("preview", done, self.env)) from None
         steps = found.get("steps") or []
-        if done.returncode and not steps:
-            raise FleetError(self.env, _said("preview", done, self.env))
+        if (
+            done.returncode
+        ):  # it says less than all that the program wants: what it leaves out would seem to be nobody's
+            raise FleetError(self.env, f"the program's own preview fails: {_diagnostics(found)}")
         return Preview(
             tuple(Wanted(s["newState"]) for s in steps if s["op"] == "create"),
             {k: int(v) for k, v in (found.get("changeSummary") or {}).items()},
@@ -147,6 +149,11 @@ def _reads(events: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Read], dict[s
         if said.get("severity") == "error" and said.get("urn"):
             failed[said["urn"]] = " ".join(str(said["message"]).split())
     return reads, {urn: why for urn, why in failed.items() if urn not in reads}
+
+
+def _diagnostics(found: Mapping[str, Any]) -> str:
+    said = [" ".join(str(d["message"]).split()) for d in found.get("diagnostics") or [] if d.get("severity") == "error"]
+    return "\n".join(dict.fromkeys(said)) or "it says no more"
 
 
 def _said(command: str, done: subprocess.CompletedProcess[str], env: str) -> str:

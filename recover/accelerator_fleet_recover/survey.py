@@ -52,6 +52,13 @@ def _cloud_items(kind: str, provider: Wanted, resources: list[Wanted]) -> tuple[
         account = Account(provider.urn, provider.inputs)
         account.check()
         return list(aws.items(account, resources)), aws.TYPES
+    if kind == GOOGLE:
+        from accelerator_fleet_recover.google import inventory as google
+        from accelerator_fleet_recover.google import tpu
+        from accelerator_fleet_recover.google.session import Project
+
+        project = Project(provider.urn, provider.inputs)
+        return [*google.Inventory(project, resources).items(), *tpu.items(project)], google.TYPES
     return [], frozenset()
 
 

@@ -85,10 +85,11 @@ class Fleet:
         command = ["pulumi", point.verb, "--yes", "--skip-preview", "--stack", self.env, "--non-interactive",
                    "--event-log", str(log)]  # fmt: skip
         shell = {**self.project.shell(self.env), "PULUMI_DEBUG_COMMANDS": "true"}
-        engine = subprocess.Popen(
-            command, cwd=self.project.folder, env=shell, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        said = self.project.folder / "crash.log"
+        with said.open("w") as output:
+            engine = subprocess.Popen(
+                command, cwd=self.project.folder, env=shell, start_new_session=True, stdout=output, stderr=output
+            )
         at = _wait_for(log, point.event, engine)
         happened = at != ""
         time.sleep(point.later if happened else 0)
@@ -97,7 +98,7 @@ class Fleet:
                 os.kill(pid, signal.SIGKILL)
         engine.wait(timeout=400)
         log.unlink(missing_ok=True)
-        return Outcome(point, happened, at)
+        return Outcome(point, happened, at, said=[] if happened else said.read_text().splitlines()[-40:])
 
     def pulumi(self, *words: str, ok: bool = True, **more: Any) -> subprocess.CompletedProcess[str]:
         return self.project.pulumi(*words, env=self.env, ok=ok, **more)

@@ -79,7 +79,6 @@ def crash(fleet: Fleet, point: Point) -> Outcome:
     fleet.cancel()
     said = fleet.recover("--yes", "--delete", "--wait", "120")
     outcome.adopted = int(said.rpartition(" adopted;")[0].rpartition(" ")[2] or 0)
-    outcome.said = said.splitlines()
     assert fleet.in_cloud() == fleet.in_state(), said
     assert not fleet.state().get("pending_operations")
     assert set(before) <= set(files(fleet)), "a volume is gone"
@@ -105,6 +104,7 @@ def test_a_row_of_crashes(fleet: Fleet, row: str) -> None:
     try:
         for point in ROWS[row]:
             done.append(crash(fleet, point))
+            assert done[-1].happened, "\n".join(["the run ended before:", *done[-1].said])
     finally:
         show(row, done, time.monotonic() - began)
     fleet.up()
@@ -112,7 +112,6 @@ def test_a_row_of_crashes(fleet: Fleet, row: str) -> None:
     assert max(fleet.in_cloud().values()) == 1
     assert fleet.project.preview(fleet.env) == []
     assert len(files(fleet)) == 1
-    assert [o.point for o in done if not o.happened] == []
     if row.startswith("up, "):
         assert sum(o.orphans for o in done) > 0, "nothing was left behind: then nothing was shown"
 
@@ -126,10 +125,12 @@ def test_without_recovery_orphans_stay(fleet: Fleet) -> None:
     assert left
     fleet.cancel()
     fleet.up()
-    assert fleet.orphans() == left
+    beside = fleet.orphans()
+    assert beside  # but for what AWS makes once however often it is asked, as a policy of a role
+    assert not beside - left
     said = fleet.recover("--yes")
     assert "nothing in the program asks for it" in said
-    assert fleet.orphans() == left  # nothing is deleted unasked
+    assert fleet.orphans() == beside  # nothing is deleted unasked
     print(fleet.recover("--yes", "--delete"))
     assert not fleet.orphans()
     assert fleet.project.preview(fleet.env) == []

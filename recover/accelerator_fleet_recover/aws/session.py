@@ -35,7 +35,7 @@ class Account:
 
         self.provider = provider
         self.region = str(inputs.get("region") or "")
-        tags = _block(inputs.get("defaultTags")).get("tags") or {}
+        tags = as_block(inputs.get("defaultTags")).get("tags") or {}
         self.tags: dict[str, str] = {k: str(tags[k]) for k in IDENTITY if k in tags}
         self._allowed = [str(a) for a in _list(inputs.get("allowedAccountIds"))]
         self._session = boto3.Session(region_name=self.region, profile_name=inputs.get("profile"))
@@ -81,7 +81,7 @@ def tag_map(found: Any) -> dict[str, str]:
     return {t.get("Key") or t.get("key"): t.get("Value") or t.get("value") or "" for t in found or []}
 
 
-def _block(value: Any) -> dict[str, Any]:
+def as_block(value: Any) -> dict[str, Any]:
     found = json.loads(value) if isinstance(value, str) else value
     return dict(found) if isinstance(found, Mapping) else {}
 

@@ -37,6 +37,7 @@ def _efs(account: Account) -> Iterator[Item]:
         yield Item(
             EFS, identity, name=tags.get("Name", ""), tags=tags, status=status(found.get("LifeCycleState")),
             created=found.get("CreationTime"), note="holds data", provider=account.provider,
+            drawn={"creationToken": str(found.get("CreationToken"))},
         )  # fmt: skip
         for target in account.pages("efs", "describe_mount_targets", "MountTargets", FileSystemId=identity):
             keys = {"fileSystemId": identity, "subnetId": str(target["SubnetId"])}
