@@ -19,8 +19,11 @@ def refuse_empty_update(args: pulumi.ResourceHookArgs) -> None:
     unchanged, but there were initialization errors, generate an empty update step"). The provider finds no difference,
     calls nothing and says that all is well, with a group in CREATE_FAILED or a pool without machines.
     """
-    wanted = _own(args.new_inputs)
-    if wanted == _own(args.old_inputs) and not _differs(wanted, args.old_outputs or {}):
+    wanted, before, there = _own(args.new_inputs), _own(args.old_inputs), args.old_outputs or {}
+    # After a failed change the engine keeps the old inputs (pkg/engine/update.go) and a provider without d.Partial has
+    # put the new values into the outputs, where nothing of them is true.
+    claimed = _differs(before, there) and not _differs(wanted, there)
+    if (wanted == before and not _differs(wanted, there)) or claimed:
         raise FailedPool(
             f"{args.name}: its last create or change failed ({args.id}), and an update would do nothing about it. "
             "`fleet up` gives back what failed to come up and asks for it again. By hand: `pulumi up --replace "

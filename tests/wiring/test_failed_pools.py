@@ -25,10 +25,18 @@ def test_nothing_would_change() -> None:
         update({**OLD, "__defaults": ["z"]}, {"nodeCount": "2", "taints": [{"key": "y"}, {"key": "x"}]})
 
 
+def test_a_failed_change_that_the_state_claims_to_have() -> None:
+    """AWS: planned values in the outputs, old ones in the inputs, and a provider that finds no difference."""
+    with pytest.raises(FailedPool):
+        update({**OLD, "labels": {"a": "c"}}, {**OLD, "labels": {"a": "c"}})
+
+
 def test_what_changes_something_goes_on() -> None:
     update({**OLD, "nodeCount": 3}, OLD)
     update({k: v for k, v in OLD.items() if k != "nodeCount"}, OLD)
     update({**OLD, "autoscaling": {"min": 0}}, OLD)
+    update({**OLD, "labels": {}}, OLD)
+    update({**OLD, "labels": {"a": "b", "c": "d"}}, OLD)
     update(OLD, {**OLD, "nodeCount": 1})  # a failed update whose old values the provider kept: it is repeated
 
 
