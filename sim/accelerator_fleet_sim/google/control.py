@@ -16,6 +16,7 @@ from ..daemon.operations import Operations, describe
 from ..daemon.server import HttpError
 from ..daemon.store import Operation, Resource
 from ..daemon.unreliable import stale_seconds, target_of
+from . import imports
 from .behaviour import Behaviour
 from .errors import GoogleError, Later, Unhealthy, body
 from .functions import PREFIX
@@ -136,10 +137,11 @@ class ControlPlane:
     def read(self, call: dict[str, Any]) -> Any:
         """A resource as it is; None when it is gone. What only the engine's state holds comes back from there."""
         behaviour, scope = self._behaviour(call), self._scope(call)
-        found = scope.find(behaviour.token, call["id"])
-        if found is None:
-            return None
-        return {"id": found.id, "outputs": found.outputs}
+        if call.get("state", True):
+            found = scope.find(behaviour.token, call["id"])
+            return None if found is None else {"id": found.id, "outputs": found.outputs}
+        found = scope.find(behaviour.token, imports.state_id(behaviour.token, call["id"]))
+        return None if found is None else {"id": found.id, "outputs": imports.outputs(found.type, found.outputs)}
 
     def invoke(self, call: dict[str, Any]) -> Any:
         """Answer a function."""
