@@ -111,6 +111,11 @@ class Fleet:
         """`fleet recover`; what it printed."""
         return self.project.run_in(self.env, "fleet", "recover", "--env", self.env, *words, ok=ok).stdout
 
+    def forget(self) -> None:
+        """Loses the state file."""
+        state = self.project.folder / ".fleet" / "state" / ".pulumi" / "stacks" / "accelerator-fleet"
+        (state / f"{self.env}.json").unlink()
+
     def up(self) -> Counter[str]:
         """`pulumi up`; how many resources of each operation."""
         return self._counted("up")
@@ -159,8 +164,8 @@ class Fleet:
             for line in log.read_text().splitlines():
                 event = json.loads(line)
                 who = event["user"]["username"]
-                own = who.startswith("system:") or "dryRun=All" in event["requestURI"]
-                count += not own and "pulumi" in (event.get("userAgent") or "") + who
+                own = who.startswith(("system:", "embedded-")) or "dryRun=All" in event["requestURI"]
+                count += not own
         return count
 
     def settle(self) -> None:

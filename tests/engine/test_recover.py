@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -60,14 +59,14 @@ def test_after_the_crashes_the_next_up_makes_the_rest(fleet: Fleet) -> None:
 def test_a_lost_state_is_rebuilt(fleet: Fleet) -> None:
     """By import, objects in clusters included; the next `up` asks no cloud and no cluster for anything."""
     before = fleet.in_cloud()
-    state: Path = fleet.project.folder / ".fleet" / "state" / ".pulumi" / "stacks" / "accelerator-fleet" / "single.json"
-    state.unlink()
+    fleet.forget()
     said = fleet.recover("--yes")
     print(said)
     calls, writes = fleet.calls(), fleet.writes()
+    assert calls
+    assert writes
     changes = fleet.up()
-    assert set(changes) <= {"same", "create"}
-    assert changes["create"] == 0
+    assert not set(changes) - {"same"}  # in clouds and clusters; the engine's own entries may be new
     assert (fleet.calls(), fleet.writes()) == (calls, writes)
     assert fleet.in_cloud() == before
     check(fleet)
