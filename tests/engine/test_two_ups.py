@@ -62,6 +62,7 @@ def test_two_at_once(single: Project) -> None:
         single.pulumi("up", "--yes", "--skip-preview")
 
 
+@pytest.mark.slow
 def test_two_that_begin_together(single: Project) -> None:
     """Neither sees the other's lock at its start: one gets it, the other ends with the same sentence."""
     single.run_in("single", "fleet", "sim", "clock", "--speed", "4")
