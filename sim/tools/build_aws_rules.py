@@ -110,6 +110,8 @@ def build_type(
             rule[key] = overlay[key][token]
     for key, value in overlay["validators"].get(token, {}).items():  # beside those of the facts
         rule[key] = [*rule.get(key, []), *value] if isinstance(value, list) else {**rule.get(key, {}), **value}
+    for group in overlay["not_conflicts"].get(token, []):
+        rule["conflicts"].remove(group)
     for path in overlay["at_creation"].get(token, []):  # aws/plans.py refuses these, of a creation alone
         rule["rules"] = [r for r in rule["rules"] if path not in r.get("forbid", [])]
     if token in schemas:

@@ -283,7 +283,9 @@ CASES: dict[str, dict[str, Case]] = {
         "bucketNamespace": Case({"bucketNamespace": "account-regional"}),
     },
     "aws:ecr/repository:Repository": {
-        "encryptionConfigurations": Case({"encryptionConfigurations": None}),
+        "encryptionConfigurations": Case(
+            {"encryptionConfigurations": None}, state={"encryptionConfigurations": [{"encryptionType": "KMS"}]}
+        ),
         "encryptionConfigurations.encryptionType": Case({"encryptionConfigurations": [{"encryptionType": "KMS"}]}),
         "encryptionConfigurations.kmsKey": Case(
             lambda w: {"encryptionConfigurations": [{"encryptionType": "KMS", "kmsKey": w.key}]},

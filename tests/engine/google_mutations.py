@@ -6,7 +6,8 @@ import copy
 from typing import Any
 
 Shape = dict[str, Any]
-TEXTS = {"cidr": "10.77.0.0/20", "Cidr": "10.77.0.0/20"}
+TEXTS = {"cidr": "10.77.0.0/20", "Cidr": "10.77.0.0/20", "internalIpv6Prefix": "fd20:0:0:77::/64",
+         "member": "user:other@example.com"}  # fmt: skip
 
 
 def value(shape: Shape, name: str, path: str, enums: dict[str, list[str]], before: Any = None) -> Any:

@@ -132,7 +132,8 @@ def world(account: Account) -> Item:
                              url="https://oidc.example")["id"]  # fmt: skip
     arn = f"arn:aws:iam::{ACCOUNT}:role/"
     make(account, "aws:eks/cluster:Cluster", name="c", roleArn=f"{arn}cluster", enabledClusterLogTypes=["api"],
-         vpcConfig={"subnetIds": [found["a"], found["b"]]}, accessConfig={"authenticationMode": "API"})  # fmt: skip
+         vpcConfig={"subnetIds": [found["a"], found["b"]]}, accessConfig={"authenticationMode": "API",
+         "bootstrapClusterCreatorAdminPermissions": True})  # fmt: skip
     make(account, "aws:eks/nodeGroup:NodeGroup", clusterName="c", nodeGroupName="g", nodeRoleArn=f"{arn}node",
          subnetIds=[found["a"]], scalingConfig={"minSize": 1, "maxSize": 2, "desiredSize": 2}, labels={"pool": "p"},
          instanceTypes=["c5n.18xlarge"], launchTemplate={"id": found["template"], "version": "1"},

@@ -26,7 +26,7 @@ def kept(net: Net, **changes: Any) -> dict[str, Any]:
     [("CONFIG_MAP", "API"), ("API", "CONFIG_MAP"), ("API_AND_CONFIG_MAP", "CONFIG_MAP"), ("API", "API_AND_CONFIG_MAP")],
 )
 def test_authentication_modes_go_one_step_forward(account: Account, net: Net, before: str, after: str) -> None:
-    account.cluster(net, accessConfig={"authenticationMode": before})
+    account.cluster(net, accessConfig={"authenticationMode": before, "bootstrapClusterCreatorAdminPermissions": True})
     # pulumi/pulumi-eks#1493
     with refused("InvalidParameterException", f"Unsupported authentication mode update from {before} to {after}"):
         account.update("Cluster", "c", **kept(net, accessConfig={"authenticationMode": after}))
@@ -190,3 +190,11 @@ def test_a_template_version_with_another_placement(account: Account, net: Net) -
     with refused("InvalidRequestException", "The Placement Group 'no' is unknown"):
         account.update("NodeGroup", "c:g", **own, launchTemplate={"id": identity, "version": "2"})
     assert len(nodes(account)) == 2
+
+
+def test_a_block_that_does_not_say_it_makes_the_creator_no_admin(account: Account, net: Net) -> None:
+    """The provider sends false for what its block leaves out (expandCreateAccessConfigRequest)."""
+    made = account.cluster(net, accessConfig={"authenticationMode": "API"})
+    assert made["accessConfig"]["bootstrapClusterCreatorAdminPermissions"] is False
+    with refused("InvalidParameterException", "must be true if cluster authentication mode is set to CONFIG_MAP"):
+        account.cluster(net, name="d", accessConfig={"authenticationMode": "CONFIG_MAP"})

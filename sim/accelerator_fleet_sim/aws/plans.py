@@ -9,6 +9,7 @@ from ..core.rules import TypeRules
 from ..core.values import Unknown, plain
 
 PLACEMENT_GROUP = "aws:ec2/placementGroup:PlacementGroup"
+REPOSITORY = "aws:ecr/repository:Repository"
 LUSTRE = "aws:fsx/lustreFileSystem:LustreFileSystem"
 
 
@@ -19,6 +20,13 @@ def customize(rules: TypeRules, old: dict[str, Any], planned: dict[str, Any], ne
         _refuse_placement_group(given)
     elif rules.token == LUSTRE:
         _refuse_lustre(given)
+    elif rules.token == REPOSITORY and not is_empty(given.get("imageTagMutabilityExclusionFilters")):
+        mutability = given.get("imageTagMutability")
+        if not isinstance(mutability, Unknown) and not str(mutability).endswith("_WITH_EXCLUSION"):
+            raise Refused(
+                "image_tag_mutability_exclusion_filter can only be used when image_tag_mutability is set to "
+                "IMMUTABLE_WITH_EXCLUSION or MUTABLE_WITH_EXCLUSION"
+            )
 
 
 def _refuse_placement_group(given: dict[str, Any]) -> None:

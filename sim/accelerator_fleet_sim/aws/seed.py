@@ -17,6 +17,7 @@ from .services.nodegroups import NODE_GROUP
 from .services.vpc import SUBNET, VPC
 
 OWNER = "account"
+ACCESS = {"authenticationMode": "API_AND_CONFIG_MAP", "bootstrapClusterCreatorAdminPermissions": True}
 
 
 def _trust(service: str) -> str:
@@ -85,7 +86,7 @@ def existing_cluster(control: ControlPlane, world: World) -> dict[str, Any]:
     if found is None:
         inputs = {"name": wanted["name"], "version": wanted["version"], "vpcConfig": {"subnetIds": subnets_of(there)},
                   "roleArn": f"arn:aws:iam::{account}:role/{wanted['role']}", "bootstrapSelfManagedAddons": True,
-                  "accessConfig": {"authenticationMode": "API_AND_CONFIG_MAP"}, "tagsAll": {}}  # fmt: skip
+                  "accessConfig": ACCESS, "tagsAll": {}}  # fmt: skip
         control.create({"type": CLUSTER, "inputs": inputs, "account": account, "region": region})
     cluster = _owned_when_active(world, CLUSTER, account, region, wanted["name"])
     group = wanted["group"]

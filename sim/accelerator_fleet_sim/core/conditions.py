@@ -38,6 +38,7 @@ def _kind_changes(c: Condition, old: State, new: State) -> bool:
 
 def _decreases(c: Condition, old: State, new: State) -> bool:
     before, after = get_path(old, c["path"]), get_path(new, c["path"])
+    after = 0 if after is None else after  # what is left out is 0 to the provider
     less = isinstance(before, (int, float)) and isinstance(after, (int, float)) and after < before
     if "or_new" in c:
         return less or all(get_path(new, p) == v for p, v in c["or_new"].items())

@@ -59,7 +59,23 @@ class _Differ:
             replaces = where in self.rules.force_new_presence or any(
                 self._given(inner, v) for inner, v in leaves(value, path) if kind == "add" or not self._stays(inner)
             )
+            replaces = replaces or (kind == "add" and isinstance(value, dict) and self._fills_in(where, value))
         self.changes[path] = (kind, replaces)
+
+    def _fills_in(self, where: str, block: dict[str, Any]) -> bool:
+        """Whether a block that comes leaves a force-new list to the cloud: unknown to the SDK, and so a change.
+
+        A single value that is left out stays as it is (schemaMap.diffString); a list becomes unknown (diffSet).
+        """
+        if not self.rules.nested_known:
+            return False
+        for path in self.rules.force_new:
+            parent, _, name = path.rpartition(".")
+            if parent == where and block.get(name) is None:
+                shape = self.rules.shape(path)
+                if shape and shape.get("computed") and shape["type"] == "list":
+                    return True
+        return False
 
     def _given(self, path: str, value: Any) -> bool:
         """Whether a value inside a block that comes or goes replaces. Terraform's SDK does not see empty ones."""

@@ -225,9 +225,13 @@ def _merge_list(
 
 
 def _set_element(rules: TypeRules, path: str, items: dict[str, Any], old: list[Any], element: Any) -> Any:
-    """The old element that the new one asks for (equal in all that it names), else the new one."""
+    """The old element that the new one asks for (equal in all but what the cloud fills in), else the new one."""
     if isinstance(element, dict):
         for was in old:
-            if isinstance(was, dict) and all(same(rules, f"{path}.{k}", was.get(k), v) for k, v in element.items()):
+            if isinstance(was, dict) and all(
+                same(rules, f"{path}.{k}", was.get(k), element.get(k))
+                for k in element.keys() | (was.keys() if rules.nested_known else ())
+                if element.get(k) is not None or not items["properties"].get(k, {}).get("computed")
+            ):
                 return was
     return element

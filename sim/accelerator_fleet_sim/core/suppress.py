@@ -102,7 +102,8 @@ def suppressed(kind: Any, old: Any, new: Any) -> bool:
     {unset: words for nothing}, {words: pairs}, {from, to: one way}."""
     a, b = str(old or ""), str(new or "")
     if isinstance(kind, dict):
-        if (b in kind.get("unset", []) and not a) or (kind.get("from") == a and kind.get("to") == b and a):
+        unset = kind.get("unset", [])
+        if (b in unset and not a) or (a in unset and not b) or (kind.get("from") == a and kind.get("to") == b and a):
             return True
         return any({a, b} <= set(pair) for pair in kind.get("words", []))
     return bool(a and b) and KINDS[kind](a, b)

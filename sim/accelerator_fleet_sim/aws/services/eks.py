@@ -56,6 +56,12 @@ def check_role(scope: Scope, arn: str, service: str, parameter: str) -> Resource
     return role
 
 
+def _creator_is_admin(inputs: dict[str, Any]) -> bool:
+    """True without a block; in one that does not say so the provider sends false (expandCreateAccessConfigRequest)."""
+    access = inputs.get("accessConfig")
+    return bool(access.get("bootstrapClusterCreatorAdminPermissions")) if isinstance(access, dict) and access else True
+
+
 class Cluster(Behaviour):
     """A cluster."""
 
@@ -73,8 +79,7 @@ class Cluster(Behaviour):
             raise AwsError("UnsupportedOperation", "IPv6 clusters are not simulated")
         access = inputs.get("accessConfig") or {}
         if (
-            access.get("bootstrapClusterCreatorAdminPermissions") is False
-            and access.get("authenticationMode", MODES[0]) == MODES[0]
+            not _creator_is_admin(inputs) and access.get("authenticationMode", MODES[0]) == MODES[0]
         ):  # terraform-aws-modules/terraform-aws-eks#3206
             raise invalid("bootstrapClusterCreatorAdminPermissions must be true if cluster authentication mode is set "
                           "to CONFIG_MAP")  # fmt: skip
@@ -144,7 +149,7 @@ class Cluster(Behaviour):
             "elasticLoadBalancing": {"enabled": False}, **(inputs.get("kubernetesNetworkConfig") or {}),
         }  # fmt: skip
         access = {
-            "authenticationMode": "CONFIG_MAP", "bootstrapClusterCreatorAdminPermissions": True,
+            "authenticationMode": "CONFIG_MAP", "bootstrapClusterCreatorAdminPermissions": _creator_is_admin(inputs),
             **(inputs.get("accessConfig") or {}),
         }  # fmt: skip
         resource.outputs |= {

@@ -54,6 +54,8 @@ class NodeGroup(Behaviour):
         check_machines(scope, inputs, content)
         check_template_groups(scope, content, cluster.outputs["vpcConfig"]["vpcId"])
         check_placement(scope, inputs, content)
+        if inputs.get("remoteAccess") and inputs.get("launchTemplate"):
+            raise invalid("Remote access configuration cannot be specified with a launch template.")
         if (inputs.get("remoteAccess") or {}).get("ec2SshKey"):  # no key pair can be made here
             raise invalid(f"The key pair '{inputs['remoteAccess']['ec2SshKey']}' does not exist")
         version = str(inputs.get("version") or cluster.outputs["version"])
