@@ -120,7 +120,7 @@ def _killed(env: str, number: int) -> str:
     fleet = fleet_word()
     return (
         f"pulumi was killed by signal {number}. What it was creating goes on in the cloud but is not in its state, as "
-        f"in life; the next `up` may meet it. To start over: {fleet} down --env {env} && {fleet} up --env {env}"
+        f"in life: `{fleet} recover --env {env}` shows it, with --yes it is adopted; then {fleet} up --env {env}"
     )
 
 
@@ -142,6 +142,7 @@ def up(env: str) -> int:
     """Brings `env` up; ends with the table of what runs and what to try next."""
     run = Run(env)
     run.prepare()
+    _tell_pending(run)
     if not _give_back(run):
         return 1
     ahead = _preview(run)
@@ -154,6 +155,18 @@ def up(env: str) -> int:
     code = _status(run)
     _next_steps(run)
     return code
+
+
+def _tell_pending(run: Run) -> None:
+    """Operations whose end nobody saw: what they made may be there, and `up` would make it again, beside."""
+    state = run.place.stack_state(run.env)
+    found = json.loads(state.read_text(encoding="utf-8")) if state.is_file() else {}
+    pending = ((found.get("checkpoint") or {}).get("latest") or {}).get("pending_operations") or []
+    if pending:
+        run.say(
+            f"pending: {len(pending)} operations of a run that was killed; what became of them: "
+            f"`{fleet_word()} recover --env {run.env}`"
+        )
 
 
 def _give_back(run: Run) -> bool:
