@@ -17,9 +17,9 @@ from typing import Any
 
 from tests.engine.project import Project
 
-# Victim -> what stands in its command line; the engine is the process that was started.
+# Victim -> what stands in its command line. The engine is the process that was started; `provider` is the one of the
+# resource at which it happens.
 VICTIMS = {
-    "engine": "",
     "aws": "accelerator_fleet_sim.aws.plugin",
     "kubernetes": "pulumi-resource-kubernetes",
     "program": "pulumi-language-python-exec",
@@ -29,12 +29,14 @@ CLOUDS = {"aws", "gcp", "kubernetes"}
 
 @dataclass(frozen=True)
 class Point:
-    """When to kill whom: at the n-th resource that a run begins to make or delete, or at the one of a name."""
+    """When to kill whom: at the n-th resource that a run begins to make or delete, or at the first of a name."""
 
     verb: str  # up or destroy
     victim: str
     event: int | str
-    later: float = 0.0  # seconds after that
+
+
+IN_WORK = 1.5  # seconds after which Helm has begun to install a chart and not ended
 
 
 @dataclass
@@ -90,15 +92,18 @@ class Fleet:
             engine = subprocess.Popen(
                 command, cwd=self.project.folder, env=shell, start_new_session=True, stdout=output, stderr=output
             )
-        at = _wait_for(log, point.event, engine)
-        happened = at != ""
-        time.sleep(point.later if happened else 0)
-        for pid in victims(engine.pid, point.victim) if happened else []:
+        step = _wait_for(log, point.event, engine)
+        happened = step is not None
+        time.sleep(IN_WORK if step and step["type"].endswith(":Release") else 0)
+        victim = step["type"].split(":")[0] if step and point.victim == "provider" else point.victim
+        killed = list(victims(engine.pid, victim)) if happened else []
+        for pid in killed:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        at = f"{step['type'].rpartition(':')[2]} {step['urn'].rpartition('::')[2]}" if step else ""
         engine.wait(timeout=400)
         log.unlink(missing_ok=True)
-        return Outcome(point, happened, at, said=[] if happened else said.read_text().splitlines()[-40:])
+        return Outcome(point, bool(killed), at, said=[] if happened else said.read_text().splitlines()[-40:])
 
     def pulumi(self, *words: str, ok: bool = True, **more: Any) -> subprocess.CompletedProcess[str]:
         return self.project.pulumi(*words, env=self.env, ok=ok, **more)
@@ -193,8 +198,8 @@ def _events(log: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _wait_for(log: Path, which: int | str, engine: subprocess.Popen[bytes]) -> str:
-    """The name of the n-th resource in a cloud or cluster whose step began; empty when the run ended before."""
+def _wait_for(log: Path, which: int | str, engine: subprocess.Popen[bytes]) -> dict[str, Any] | None:
+    """The step of the n-th resource in a cloud or cluster that began; None when the run ended before."""
     while engine.poll() is None:
         begun = [
             e["resourcePreEvent"]["metadata"]
@@ -204,8 +209,9 @@ def _wait_for(log: Path, which: int | str, engine: subprocess.Popen[bytes]) -> s
         named = [m for m in begun if m["type"].split(":")[0] in CLOUDS]
         if isinstance(which, str):
             named = [m for m in named if m["urn"].endswith(f"::{which}")]
-        if len(named) >= (1 if isinstance(which, str) else which):
-            last = named[0 if isinstance(which, str) else which - 1]
-            return f"{last['type'].rpartition(':')[2]} {last['urn'].rpartition('::')[2]}"
+        number = 1 if isinstance(which, str) else which
+        if len(named) >= number:
+            found: dict[str, Any] = named[number - 1]
+            return found
         time.sleep(0.02)
-    return ""
+    return None

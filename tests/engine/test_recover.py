@@ -34,7 +34,7 @@ def check(fleet: Fleet) -> None:
 POINTS = (
     Point("up", "engine", 12),
     Point("up", "aws", "accel-single-use2-system"),
-    Point("up", "engine", "use2-kueue", later=2.0),  # Helm has begun an install and not ended it
+    Point("up", "engine", "use2-kueue"),  # Helm has begun an install and not ended it
 )
 
 
