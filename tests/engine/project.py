@@ -26,6 +26,8 @@ class Project:
         self._fleet = str(FLEET if checkout == ROOT else checkout / ".venv" / "bin" / "fleet")
         # A folder of its own for everything; nothing of the caller's prepared shell may leak in.
         self._clean = {k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "ACCELERATOR_FLEET_"))}
+        # As Python is by default: without its byte code every program compiles the SDKs anew, for seconds.
+        self._clean.pop("PYTHONDONTWRITEBYTECODE", None)
         self._shells: dict[str, dict[str, str]] = {}
 
     def fleet(self, *args: str, ok: bool = True, timeout: float = 400) -> subprocess.CompletedProcess[str]:
