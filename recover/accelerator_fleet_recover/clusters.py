@@ -95,7 +95,8 @@ class Cluster:
         release = self.release(namespace, str(name)) if name else None
         if release is None:
             return None
-        status: Any = "there" if release.status == "deployed" else "failed"
+        # From a failed install or upgrade Helm goes on by itself, from these it does not.
+        status: Any = "failed" if release.status in PENDING else "there"
         return Item(
             RELEASE, f"{namespace}/{name}", name=str(name), status=status, created=release.created,
             note=f"revision {release.revision}: {release.status}", provider=wanted.provider,

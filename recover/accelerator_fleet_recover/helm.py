@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from accelerator_fleet_recover.clusters import Cluster, Release
+from accelerator_fleet_recover.clusters import PENDING, Cluster, Release
 from accelerator_fleet_recover.model import VOLUMES, Item
 
 _KEPT: Final = frozenset(t.rpartition(":")[2] for t in VOLUMES if t.startswith("kubernetes:"))
@@ -23,7 +23,7 @@ def settle(cluster: Cluster, item: Item, say: Callable[[str], None]) -> None:
     """
     namespace, _, name = item.imports.partition("/")
     release = cluster.release(namespace, name)
-    if release is None or release.status == "deployed":
+    if release is None or release.status not in PENDING:
         return
     if release.revision > 1 and release.status != "uninstalling":
         say(f"release {item.imports}: revision {release.revision} ({release.status}) is taken back")

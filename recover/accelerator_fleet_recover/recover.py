@@ -6,12 +6,13 @@ import re
 import sys
 import time
 from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
-from accelerator_fleet.errors import FleetError
 from accelerator_fleet_recover import compose, helm, report
 from accelerator_fleet_recover.match import drawn_names
-from accelerator_fleet_recover.model import CLUSTERS, VOLUMES, Orphan, Read, Wanted, has_unknown, urn_name
+from accelerator_fleet_recover.model import CLUSTERS, VOLUMES, Orphan, Read, has_unknown, urn_name
 from accelerator_fleet_recover.stack import Preview, Stack
 from accelerator_fleet_recover.survey import Survey, Surveyor, pending_of, resources_of
 
@@ -35,6 +36,7 @@ class Recovery:
 
     def run(self) -> int:
         """0 when state, cloud and clusters agree (in the end); 1 when something is left to do."""
+        self._end_plugins()
         exported = self.stack.export()
         if exported is None:
             self.say(f"{self.env}: there is no state; what the clouds have is looked for by the program")
@@ -59,6 +61,14 @@ class Recovery:
         self._delete_others(found)
         self._end()
         return 0
+
+    def _end_plugins(self) -> None:
+        """Providers that outlived their engine would go on with what they were asked."""
+        home = self.stack.variables.get("ACCELERATOR_FLEET_HOME")
+        if home:
+            ended = import_module("accelerator_fleet_engine.orphans").end(Path(home))
+            if ended:
+                self.say(f"ended {ended} provider processes of a killed engine")
 
     # -- looking ----------------------------------------------------------------------------------------------------
     def _look(self, exported: Mapping[str, Any]) -> tuple[Preview, Survey]:
@@ -220,6 +230,3 @@ class Recovery:
 
 def _snake(name: str) -> str:
     return re.sub(r"([A-Z])", r"_\1", name).lower()
-
-
-__all__ = ["FleetError", "Recovery", "Wanted"]
