@@ -50,7 +50,9 @@ def test_a_stock_out_names_zone_sites_and_ways_to_buy(tmp_path: Path) -> None:
 
 def test_a_slice_belongs_to_its_pool(tmp_path: Path) -> None:
     lines = told(tmp_path, NODE_POOL, "slices-1", 'NodePool x was created in the error state "ERROR"')
-    assert lines[0].startswith("pool slices in us-central1-a (site usc1) did not come up: GKE made it in state ERROR and ")
+    assert lines[0].startswith(
+        "pool slices in us-central1-a (site usc1) did not come up: GKE made it in state ERROR and "
+    )
     assert lines[-1] == "   or: wait, then AGAIN (it asks for this pool only)"
 
 
