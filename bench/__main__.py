@@ -1,6 +1,6 @@
 """`make bench`: wall time and memory of plan, up, preview and a full datacentre, one line each.
 
-`python -m bench [plan|dev|clone|full] …` runs only those.
+`python -m bench [plan|dev|clone|full|scale|nodes|ratio] …` runs only those.
 """
 
 from __future__ import annotations
@@ -116,7 +116,10 @@ def memory(what: str, project: Project) -> None:
 
 def main(names: list[str]) -> int:
     """Runs the measurements named, or all."""
-    known = {f.__name__: f for f in (plan, dev, clone, full)}
+    from bench import nodes, ratio, scale
+
+    known: dict[str, Callable[[], object]] = {f.__name__: f for f in (plan, dev, clone, full)}
+    known |= {"scale": scale.main, "nodes": nodes.main, "ratio": lambda: ratio.main([])}
     for name in names or list(known):
         if name not in known:
             print(f"no measurement {name!r}; there are {', '.join(known)}", file=sys.stderr)
