@@ -39,6 +39,7 @@ CLASSES: dict[str, type[Behaviour]] = {
     security.EGRESS: security.SecurityGroupRule,
     templates.TEMPLATE: templates.LaunchTemplate,
     templates.PLACEMENT: templates.PlacementGroup,
+    "aws:ec2/placementGroup:PlacementGroup": capacity.PlacementGroup,
     "aws:ec2/capacityReservation:CapacityReservation": capacity.CapacityReservation,
     "aws:ec2/capacityBlockReservation:CapacityBlockReservation": capacity.CapacityBlockReservation,
     iam.ROLE: iam.Role,

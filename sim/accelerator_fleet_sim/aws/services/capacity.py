@@ -1,4 +1,4 @@
-"""Capacity reservations and capacity blocks."""
+"""Placement groups, capacity reservations and capacity blocks."""
 
 from __future__ import annotations
 
@@ -54,6 +54,14 @@ class CapacityReservation(Behaviour):
         if int(inputs["instanceCount"]) < used:
             raise AwsError("InvalidParameterValue", f"{used} instances run in capacity reservation {resource.id}; it "
                            f"cannot become smaller ({inputs['instanceCount']})")  # fmt: skip
+
+
+class PlacementGroup(Behaviour):
+    """Machines close together, in partitions or apart."""
+
+    def validate(self, scope: Scope, inputs: dict[str, Any]) -> None:
+        if int(inputs.get("partitionCount") or 0) > 7:  # "Valid only when Strategy is partition": at most 7 in a zone
+            raise AwsError("InvalidParameterValue", f"Invalid partition count {inputs['partitionCount']}: at most 7")
 
 
 class CapacityBlockReservation(Behaviour):
