@@ -26,7 +26,7 @@ class Preview:
 
     creates: tuple[Wanted, ...]
     changes: Mapping[str, int]
-    states: Mapping[str, Mapping[str, Any]]  # every resource that stays, by URN, as it would be
+    partial: bool  # whether this stack owns a part of its environment only (`fleet:scope`)
 
     @property
     def wanted(self) -> list[Wanted]:
@@ -99,7 +99,7 @@ class Stack:
         return Preview(
             tuple(Wanted(s["newState"]) for s in steps if s["op"] == "create"),
             {k: int(v) for k, v in (found.get("changeSummary") or {}).items()},
-            {s["urn"]: s["newState"] for s in steps if s["op"] in {"same", "update"} and s.get("newState")},
+            "fleet:scope" in (found.get("config") or {}),
         )
 
     def read(self, adoption: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, Read], dict[str, str]]:

@@ -29,6 +29,7 @@ class Survey:
     ghosts: list[str] = field(default_factory=list)  # URNs in the state of what is nowhere
     later: list[Wanted] = field(default_factory=list)  # in a cluster that is not reached before it is adopted
     halves: list[tuple[Cluster, Item, str]] = field(default_factory=list)  # releases that a killed Helm left, with URN
+    others: list[Item] = field(default_factory=list)  # of this fleet, perhaps of another stack of its environment
     moving: list[Item] = field(default_factory=list)  # still being made or deleted
 
 
@@ -105,7 +106,11 @@ class Surveyor:
             free.remove(item)
             known.found(wanted, item)
             found.orphans.append(Orphan(item, wanted))
-        found.orphans += [Orphan(i, None) for i in free if i.status != "going"]
+        unasked = [i for i in free if i.status != "going"]
+        if preview.partial:
+            found.others = unasked
+        else:
+            found.orphans += [Orphan(i, None) for i in unasked]
         ids = {(i.type, one) for i in found.items for one in i.ids}
         found.ghosts = [
             w.urn

@@ -1,4 +1,4 @@
-"""What `fleet recover` finds through the clouds' own APIs: every thing of the types it covers, by the state's own ids."""
+"""What `fleet recover` finds through Google's own APIs: every thing of the types it covers, by the state's ids."""
 
 from __future__ import annotations
 
