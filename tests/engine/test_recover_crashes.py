@@ -136,6 +136,19 @@ def test_without_recovery_orphans_stay(fleet: Fleet) -> None:
     assert fleet.project.preview(fleet.env) == []
 
 
+def test_what_was_adopted_can_be_changed(fleet: Fleet) -> None:
+    """Objects in clusters too: under the name of who applied them, or the API server refuses it."""
+    if not fleet.in_state():
+        fleet.up()
+    fleet.forget()
+    fleet.recover("--yes")
+    fleet.project.edit("fleets/single.yaml", "cards: 16", "cards: 24")
+    changed = [s["urn"].rpartition("::")[2] for s in fleet.project.preview(fleet.env)]
+    assert set(changed) == {"pretrain", "use2-clusterqueue-fleet"}
+    assert fleet.up()["update"] == len(changed)
+    assert fleet.project.preview(fleet.env) == []
+
+
 def show(row: str, done: list[Outcome], seconds: float) -> None:
     rows = [
         [o.point.verb, o.point.victim, str(o.point.event), o.at or "run ended before", str(o.pending), str(o.orphans),
