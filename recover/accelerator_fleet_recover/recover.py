@@ -107,8 +107,8 @@ class Recovery:
             self.say(f"  gone: {urn_name(urn)} ({urn.split('::')[2].rpartition('$')[2]}) is in the state only")
         if found.others:
             self.say(
-                f"  {len(found.others)} more bear this fleet's tags; the stack owns a part of it (fleet:scope): they may "
-                "be another stack's and are left alone"
+                f"  {len(found.others)} more bear this fleet's tags; the stack owns a part of it (fleet:scope): they "
+                "may be another stack's and are left alone"
             )
         if found.later and any(o.item.type in CLUSTERS for o in found.orphans):
             self.say(f"  {len(found.later)} objects in clusters are looked for once their cluster is adopted")
