@@ -78,7 +78,7 @@ BAD = [
      "one of `gatewayId,subnetId` must be specified"),
     ("required with", VPC, {"ipv4NetmaskLength": 20}, "all of `ipv4NetmaskLength,ipv4IpamPoolId` must be specified"),
     ("forbidden", "aws:ec2/placementGroup:PlacementGroup", {"strategy": "cluster", "partitionCount": 3},
-     "partitionCount must not be set unless strategy is 'partition'"),
+     'partition_count must not be set when strategy = "cluster"'),
     ("name", "aws:eks/cluster:Cluster", {"name": "x" * 101, "roleArn": "r", "vpcConfig": {"subnetIds": ["a"]}},
      "expected length of name to be in the range (1 - 100), got 101"),
     ("json", "aws:iam/role:Role", {"assumeRolePolicy": "{"}, '"assumeRolePolicy" contains an invalid JSON'),

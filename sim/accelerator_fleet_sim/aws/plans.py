@@ -31,9 +31,12 @@ def customize(rules: TypeRules, old: dict[str, Any], planned: dict[str, Any], ne
 
 def _refuse_placement_group(given: dict[str, Any]) -> None:
     """resourcePlacementGroupCustomizeDiff: of a creation alone; the state of an older group may have anything."""
-    for name, strategy in (("partitionCount", "partition"), ("spreadLevel", "spread")):
+    for name, words, strategy in (
+        ("partitionCount", "partition_count", "partition"),
+        ("spreadLevel", "spread_level", "spread"),
+    ):
         if not is_empty(given.get(name)) and given.get("strategy") not in (strategy, Unknown()):
-            raise Refused(f'{name} must not be set when strategy = "{given.get("strategy")}"')
+            raise Refused(f'{words} must not be set when strategy = "{given.get("strategy")}"')
 
 
 def _refuse_lustre(given: dict[str, Any]) -> None:
