@@ -17,6 +17,7 @@ VPC = "vpc-0e3bedded0000001a"
 SUBNETS = {f"us-east-2{z}": f"subnet-0e3bedded00000{z}01" for z in "abc"}
 SPEC = f"""\
 extends: base
+defaults: {{protect: false}}
 sites:
   - name: use2
     kind: eks
