@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from accelerator_fleet.errors import FleetError
-from accelerator_fleet_recover.model import RELEASE, Item, Wanted, has_unknown
+from accelerator_fleet_recover.model import RELEASE, Item, Wanted, has_unknown, hides_secrets
 
 if TYPE_CHECKING:
     from httpx2 import Client
@@ -131,7 +131,7 @@ def connect(inputs: Mapping[str, Any], variables: Mapping[str, str]) -> Cluster 
 
     from accelerator_fleet import kubeconfig
 
-    if has_unknown(dict(inputs)):
+    if has_unknown(dict(inputs)) or hides_secrets(inputs):
         return None
     if inputs.get("kubeconfig"):
         single = KubeConfig.from_dict(json.loads(str(inputs["kubeconfig"]))).get(inputs.get("context"))

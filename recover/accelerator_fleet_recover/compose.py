@@ -13,18 +13,13 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from accelerator_fleet_recover.model import RELEASE, UNKNOWN, Read, Wanted, has_unknown
+from accelerator_fleet_recover.model import IS_SECRET, RELEASE, SIGNATURE, UNKNOWN, Read, Wanted, has_unknown, is_hidden
 
 # What the provider's Read answers without having asked anybody: there the program's word is all there is.
 # https://github.com/hashicorp/terraform-provider-aws internal/service/eks/cluster.go (resourceClusterRead)
 UNREAD: Final = {
     "aws:eks/cluster:Cluster": ("bootstrapSelfManagedAddons", "accessConfig.bootstrapClusterCreatorAdminPermissions")
 }
-HIDDEN: Final = "[secret]"  # as previews show what the state keeps encrypted
-# How a state marks a secret; one in plain text is encrypted when the state is written.
-# https://github.com/pulumi/pulumi sdk/go/common/resource/sig.go
-SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
-IS_SECRET: Final = "1b47061264138c4ac30d75fd1eb44270"
 # What Helm keeps of a release; the rest of its inputs (chart's place, timeout …) nobody but the program knows.
 IN_RELEASE: Final = ("values", "version", "name", "namespace")
 
@@ -40,7 +35,7 @@ def entry(wanted: Wanted, read: Read, names: Mapping[str, str], providers: Mappi
     made = {
         **{k: v for k, v in wanted.state.items() if k not in ("stackTrace",)},
         "id": read.id,
-        "inputs": inputs,
+        "inputs": without_secrets(inputs),
         "outputs": without_secrets(outputs),
         "created": now,
         "modified": now,
@@ -126,8 +121,8 @@ def _merged(checked: Any, asked: Any, found: Any) -> Any:
     if isinstance(checked, str):
         if isinstance(asked, str) and asked not in UNKNOWN:
             return asked
-        if checked in UNKNOWN:
-            return found if asked is None or has_unknown(asked) else asked
+        if checked in UNKNOWN or is_hidden(checked):
+            return found if asked is None or has_unknown(asked) or is_hidden(asked) else asked
     return checked
 
 
@@ -164,23 +159,10 @@ def _put(values: dict[str, Any], path: str, value: Any) -> None:
 def without_secrets(value: Any) -> Any:
     """A value without what a preview hides; a refresh brings it back, encrypted."""
     if isinstance(value, Mapping):
-        return {k: without_secrets(v) for k, v in value.items() if not _hidden(v)}
+        return {k: without_secrets(v) for k, v in value.items() if not is_hidden(v)}
     if isinstance(value, list):
-        return [without_secrets(v) for v in value if not _hidden(v)]
+        return [without_secrets(v) for v in value if not is_hidden(v)]
     return value
-
-
-def hides_secrets(value: Any) -> bool:
-    """Whether a preview hid something in it."""
-    if _hidden(value):
-        return True
-    if isinstance(value, Mapping):
-        return any(hides_secrets(v) for v in value.values())
-    return isinstance(value, list) and any(hides_secrets(v) for v in value)
-
-
-def _hidden(value: Any) -> bool:
-    return bool(value == HIDDEN) or (isinstance(value, Mapping) and SIGNATURE in value)
 
 
 def _as_release(made: dict[str, Any], read: Read) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,6 +33,36 @@ VOLUMES: Final = frozenset(
     }
 )
 CLUSTERS: Final = frozenset({"aws:eks/cluster:Cluster", "gcp:container/cluster:Cluster"})
+
+
+HIDDEN: Final = "[secret]"  # as previews show what the state keeps encrypted
+# How a state marks a secret; one in plain text is encrypted when the state is written.
+# https://github.com/pulumi/pulumi sdk/go/common/resource/sig.go
+SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
+IS_SECRET: Final = "1b47061264138c4ac30d75fd1eb44270"
+
+
+def is_hidden(value: Any) -> bool:
+    """Whether a value is a secret that is not shown."""
+    return bool(value == HIDDEN) or (isinstance(value, Mapping) and SIGNATURE in value and "plaintext" not in value)
+
+
+def hides_secrets(value: Any) -> bool:
+    """Whether a preview hid something in it."""
+    if is_hidden(value):
+        return True
+    if isinstance(value, Mapping):
+        return any(hides_secrets(v) for v in value.values())
+    return isinstance(value, list) and any(hides_secrets(v) for v in value)
+
+
+def revealed(value: Any) -> Any:
+    """A value of a state that was exported with its secrets, without their marks."""
+    if isinstance(value, Mapping):
+        if SIGNATURE in value and "plaintext" in value:
+            return json.loads(value["plaintext"])
+        return {k: revealed(v) for k, v in value.items()}
+    return [revealed(v) for v in value] if isinstance(value, list) else value
 
 
 def has_unknown(value: Any) -> bool:

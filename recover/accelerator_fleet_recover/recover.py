@@ -12,7 +12,17 @@ from typing import Any, Final
 
 from accelerator_fleet_recover import compose, helm, report
 from accelerator_fleet_recover.match import drawn_names
-from accelerator_fleet_recover.model import CLUSTERS, VOLUMES, Orphan, Read, has_unknown, urn_name
+from accelerator_fleet_recover.model import (
+    CLUSTERS,
+    RELEASE,
+    VOLUMES,
+    Orphan,
+    Read,
+    has_unknown,
+    hides_secrets,
+    urn_name,
+    urn_type,
+)
 from accelerator_fleet_recover.stack import Preview, Stack
 from accelerator_fleet_recover.survey import Survey, Surveyor, pending_of, resources_of
 
@@ -143,10 +153,26 @@ class Recovery:
         for urn in reads:
             if urn in orphans:
                 self.adopted[urn] = orphans[urn]
-        hidden = [u for u, read in reads.items() if compose.hides_secrets(read.outputs)]
+        hidden = [u for u, read in reads.items() if urn_type(u) != RELEASE and hides_secrets(read.outputs)]
         if hidden:
             self.stack.refresh(hidden)
+        self._make_providers(preview, found, written)
         return self.stack.export() or written
+
+    def _make_providers(self, preview: Preview, found: Survey, written: Mapping[str, Any]) -> None:
+        """Providers of clusters that are in the state now and whose kubeconfig is secret: no preview shows it."""
+        there = {r["urn"] for r in resources_of(written)}
+        needed = {w.provider for w in found.later}
+        ready = [
+            w.urn
+            for w in preview.creates
+            if w.urn in needed
+            and hides_secrets(w.inputs)
+            and w.urn not in there
+            and set(w.state.get("dependencies") or []) <= there
+        ]
+        if ready:
+            self.stack.make_providers(ready)
 
     def _entries(
         self,
@@ -168,7 +194,7 @@ class Recovery:
             if wanted is None or urn in entries or urn in orphans:
                 return
             if wanted.type.startswith("pulumi:providers:"):
-                if has_unknown(dict(wanted.inputs)):
+                if has_unknown(dict(wanted.inputs)) or hides_secrets(wanted.inputs):
                     return
                 entries[urn] = compose.provider(wanted)
                 providers[urn] = entries[urn]["id"]

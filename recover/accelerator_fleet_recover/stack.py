@@ -17,7 +17,6 @@ from accelerator_fleet_recover.model import Read, Wanted
 
 ADOPT: Final = "ACCELERATOR_FLEET_ADOPT"  # read by the program: `accelerator_fleet_components.adoption`
 _NO_STACK: Final = ("no stack named", "unable to open state directory")
-_SECRET: Final = "[secret]"
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,8 @@ class Stack:
         return done
 
     def export(self) -> dict[str, Any] | None:
-        """The state as `pulumi stack export` gives it; None when there is no such stack."""
-        done = self.pulumi("stack", "export", check=False)
+        """The state, its secrets in plain text; None when there is no such stack."""
+        done = self.pulumi("stack", "export", "--show-secrets", check=False)
         if done.returncode:
             if any(sign in done.stderr for sign in _NO_STACK):
                 return None
@@ -117,6 +116,12 @@ class Stack:
         if not events:
             raise FleetError(self.env, _said("preview", done, self.env))
         return _reads(events)
+
+    def make_providers(self, urns: Sequence[str]) -> None:
+        """Has the engine enter providers whose settings are secret; no cloud or cluster is asked for anything."""
+        targets = [f"--target={urn}" for urn in urns]
+        # It also complains of providers whose cluster is not there yet.
+        self.pulumi("up", "--yes", "--skip-preview", *targets, check=False)
 
     def refresh(self, urns: Sequence[str]) -> None:
         """Reads these resources anew; those that are gone leave the state."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from accelerator_fleet_recover.clusters import Cluster, connect
 from accelerator_fleet_recover.match import Known, choose
-from accelerator_fleet_recover.model import RELEASE, Item, Orphan, Wanted, has_unknown
+from accelerator_fleet_recover.model import RELEASE, Item, Orphan, Wanted, has_unknown, revealed
 
 if TYPE_CHECKING:
     from accelerator_fleet_recover.stack import Preview
@@ -74,7 +74,11 @@ class Surveyor:
         """Compares. Nothing is changed anywhere."""
         found = Survey()
         state = [Wanted(r) for r in resources_of(exported)]
-        providers = {w.urn: w for w in [*state, *preview.creates] if w.type.startswith("pulumi:providers:")}
+        providers = {
+            w.urn: Wanted({**w.state, "inputs": revealed(w.inputs)})
+            for w in [*state, *preview.creates]
+            if w.type.startswith("pulumi:providers:")
+        }
         everything = [*state, *preview.wanted]
         for provider in providers.values():
             if provider.type != KUBERNETES and not has_unknown(dict(provider.inputs)):
