@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+import yaml
+
 from accelerator_fleet.errors import FleetError
 from accelerator_fleet_recover.model import RELEASE, Item, Wanted, has_unknown, hides_secrets
 
@@ -133,10 +135,12 @@ def connect(inputs: Mapping[str, Any], variables: Mapping[str, str]) -> Cluster 
 
     if has_unknown(dict(inputs)) or hides_secrets(inputs):
         return None
-    if inputs.get("kubeconfig"):
-        single = KubeConfig.from_dict(json.loads(str(inputs["kubeconfig"]))).get(inputs.get("context"))
-    else:
-        single = kubeconfig.contexts(dict(variables)).get(str(inputs.get("context")))
+    given, context = str(inputs.get("kubeconfig") or ""), inputs.get("context")
+    content = yaml.safe_load(given) if "\n" in given or given.startswith("{") else None
+    if isinstance(content, dict):
+        single = KubeConfig.from_dict(content).get(context)
+    else:  # a path, or the shell's own
+        single = kubeconfig.contexts({"KUBECONFIG": given} if given else dict(variables)).get(str(context))
     if single is None:
         raise FleetError("kubeconfig", f"no context {inputs.get('context')}")
     local = (single.cluster.server or "").startswith("https://127.")
