@@ -53,7 +53,7 @@ class Recovery:
             self.stack.make()
             exported = self.stack.export() or {}
         preview, found = self._look(exported)
-        self._tell(exported, found)
+        self._tell(exported, preview, found)
         if not self._adopts:
             return self._leave(exported, found)
         for half in found.halves:
@@ -62,7 +62,9 @@ class Recovery:
         while adopted_before != len(self.adopted) and any(o.belongs for o in found.orphans):
             adopted_before = len(self.adopted)
             exported = self._adopt(exported, preview, found)
-            if not (found.later and any(o.item.type in CLUSTERS for o in found.orphans)):
+            # Objects of a cluster that was adopted now, or what a preview that ended early had not come to.
+            more = found.later and any(o.item.type in CLUSTERS for o in found.orphans)
+            if not (more or preview.failure):
                 break
             preview, found = self._look(exported)
             for orphan in found.orphans:
@@ -96,7 +98,9 @@ class Recovery:
                 told = text
             time.sleep(POLL)
 
-    def _tell(self, exported: Mapping[str, Any], found: Survey) -> None:
+    def _tell(self, exported: Mapping[str, Any], preview: Preview, found: Survey) -> None:
+        if preview.failure:
+            self.say(f"the program's own preview ends early: {preview.failure}")
         in_state = {r["urn"] for r in resources_of(exported)}
         orphans = {o.wanted.urn: o for o in found.orphans if o.wanted is not None}
         pending = pending_of(exported)
@@ -116,10 +120,8 @@ class Recovery:
         for urn in found.ghosts:
             self.say(f"  gone: {urn_name(urn)} ({urn.split('::')[2].rpartition('$')[2]}) is in the state only")
         if found.others:
-            self.say(
-                f"  {len(found.others)} more bear this fleet's tags; the stack owns a part of it (fleet:scope): they "
-                "may be another stack's and are left alone"
-            )
+            why = "what else the program wants is not known" if preview.failure else "they may be another stack's"
+            self.say(f"  {len(found.others)} more bear this fleet's tags; {why}: left alone")
         if found.later and any(o.item.type in CLUSTERS for o in found.orphans):
             self.say(f"  {len(found.later)} objects in clusters are looked for once their cluster is adopted")
 

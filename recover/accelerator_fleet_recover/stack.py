@@ -26,6 +26,7 @@ class Preview:
     creates: tuple[Wanted, ...]
     changes: Mapping[str, int]
     partial: bool  # whether this stack owns a part of its environment only (`fleet:scope`)
+    failure: str = ""  # why it ended early: then it says less than all that the program wants
 
     @property
     def wanted(self) -> list[Wanted]:
@@ -91,14 +92,13 @@ class Stack:
         except ValueError:
             raise FleetError(self.env, _said("preview", done, self.env)) from None
         steps = found.get("steps") or []
-        if (
-            done.returncode
-        ):  # it says less than all that the program wants: what it leaves out would seem to be nobody's
+        if done.returncode and not steps:
             raise FleetError(self.env, f"the program's own preview fails: {_diagnostics(found)}")
         return Preview(
             tuple(Wanted(s["newState"]) for s in steps if s["op"] == "create"),
             {k: int(v) for k, v in (found.get("changeSummary") or {}).items()},
             "fleet:scope" in (found.get("config") or {}),
+            _diagnostics(found) if done.returncode else "",
         )
 
     def read(self, adoption: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, Read], dict[str, str]]:

@@ -111,7 +111,7 @@ class Surveyor:
             known.found(wanted, item)
             found.orphans.append(Orphan(item, wanted))
         unasked = [i for i in free if i.status != "going"]
-        if preview.partial:
+        if preview.partial or preview.failure:
             found.others = unasked
         else:
             found.orphans += [Orphan(i, None) for i in unasked]

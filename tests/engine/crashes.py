@@ -79,13 +79,14 @@ class Fleet:
 
     def __init__(self, project: Project, env: str = "single") -> None:
         self.project, self.env = project, env
+        self.kept = ""  # the URN of what no `destroy` may touch
 
     # -- running ----------------------------------------------------------------------------------------------------
     def crash(self, point: Point) -> Outcome:
         """Runs `pulumi up` or `destroy` and kills the victim at the point; waits until every process is gone."""
         log = self.project.folder / f"{point.verb}-{time.monotonic_ns()}.events"
         command = ["pulumi", point.verb, "--yes", "--skip-preview", "--stack", self.env, "--non-interactive",
-                   "--event-log", str(log)]  # fmt: skip
+                   "--event-log", str(log), *self._excluded(point.verb)]  # fmt: skip
         shell = {**self.project.shell(self.env), "PULUMI_DEBUG_COMMANDS": "true"}
         said = self.project.folder / "crash.log"
         with said.open("w") as output:
@@ -128,9 +129,14 @@ class Fleet:
     def destroy(self) -> Counter[str]:
         return self._counted("destroy")
 
+    def _excluded(self, verb: str) -> list[str]:
+        there = verb == "destroy" and any(r["urn"] == self.kept for r in self.state().get("resources") or [])
+        return [f"--exclude={self.kept}"] if there else []
+
     def _counted(self, verb: str) -> Counter[str]:
         log = self.project.folder / f"{verb}.events"
-        self.pulumi(verb, "--yes", "--skip-preview", "--event-log", str(log), PULUMI_DEBUG_COMMANDS="true")
+        words = [verb, "--yes", "--skip-preview", "--event-log", str(log), *self._excluded(verb)]
+        self.pulumi(*words, PULUMI_DEBUG_COMMANDS="true")
         # The engine's own providers and components are no calls to anybody.
         steps = [e["resOutputsEvent"]["metadata"] for e in _events(log) if "resOutputsEvent" in e]
         found = Counter(s["op"] for s in steps if s["type"].split(":")[0] in CLOUDS)
