@@ -27,7 +27,7 @@ down: setup  ## remove ENV, or list what is protected
 test: engine  ## all tests but the slow ones, with a summary of what was skipped and why
 	@.venv/bin/python -m pytest -m "not slow" $(ARGS)
 
-slow: engine  ## the slow tests: every kind of site at once
+slow: engine  ## the slow tests: moves between sites, every force-new path through the engine, faults
 	@.venv/bin/python -m pytest -m "slow and not crashes" $(ARGS)
 
 crashes: engine  ## engine, providers and program killed at 30 points, recovered, counted (about half an hour)

@@ -22,7 +22,7 @@ from tests.engine.force_new_cases import CASES, HARMLESS, Case
 from tests.engine.force_new_world import BASES, Any_, World
 from tests.sim.cloud import ACCOUNT, REGION, Cloud, events, running
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 FACTS: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "aws_force_new.json").read_text())["types"]
 # Pulumi's bridge deletes these first, whatever their name: pulumi-aws provider/resources.go
 DELETED_FIRST = {"aws:efs/mountTarget:MountTarget", "aws:iam/rolePolicyAttachment:RolePolicyAttachment",

@@ -25,7 +25,7 @@ from tests.engine.google_mutations import mutated
 from tests.engine.test_force_new_aws import Step, covers
 from tests.sim.cloud import Cloud, events, running
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 FILE = json.loads((Path(__file__).parent / "data" / "google_force_new.json").read_text())
 FACTS: dict[str, Any] = FILE["types"]
 RULES = Rules.load(DATA / "rules.json")

@@ -37,14 +37,14 @@ def test_make_up_and_down_in_a_fresh_clone_without_network(tmp_path: Path) -> No
         pytest.skip("unshare (util-linux) or ip (iproute2) is not installed: `make setup` says how")
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-    up = run(clone, "make", "up")
+    up = run(clone, "make", "up", "ENV=single")
     try:
         print(up.stdout)
         assert up.returncode == 0, up.stdout[-4000:] + up.stderr[-4000:]
         assert "pretrain" in up.stdout
         assert "16/16" in up.stdout
     finally:
-        down = run(clone, "make", "down")
+        down = run(clone, "make", "down", "ENV=single")
     print(down.stdout)
     assert down.returncode == 0, down.stdout[-4000:] + down.stderr[-4000:]
     stopped = run(clone, ".venv/bin/fleet", "sim", "stop")
