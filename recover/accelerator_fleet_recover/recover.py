@@ -27,7 +27,6 @@ from accelerator_fleet_recover.stack import Preview, Stack
 from accelerator_fleet_recover.survey import Survey, Surveyor, pending_of, resources_of
 
 POLL: Final = 5.0  # seconds between two looks at what is still being made
-ROUNDS: Final = 4  # clouds, then clusters; one more where a cluster needs another
 
 
 class Recovery:
@@ -64,7 +63,8 @@ class Recovery:
             exported = self._adopt(exported, preview, found)
             # Objects of a cluster that was adopted now, or what a preview that ended early had not come to.
             more = found.later and any(o.item.type in CLUSTERS for o in found.orphans)
-            if not (more or preview.failure):
+            unread = any(o.wanted is not None and o.belongs and not self._decided(o.wanted.urn) for o in found.orphans)
+            if not (more or unread or preview.failure):
                 break
             preview, found = self._look(exported)
             for orphan in found.orphans:
@@ -73,6 +73,9 @@ class Recovery:
         self._delete_others(found)
         self._end()
         return 0
+
+    def _decided(self, urn: str) -> bool:
+        return urn in self.adopted or urn in self._refused
 
     def _end_plugins(self) -> None:
         """Providers that outlived their engine would go on with what they were asked."""
@@ -208,6 +211,9 @@ class Recovery:
             assert orphan.wanted is not None
             need(orphan.wanted.provider)
             need(str(orphan.wanted.state.get("parent") or ""))
+        for wanted in preview.creates if orphans else ():  # components without anything in a cloud
+            if not wanted.state.get("custom"):
+                need(wanted.urn)
         for urn, orphan in orphans.items():
             assert orphan.wanted is not None
             entries[urn] = compose.entry(orphan.wanted, reads[urn], names[urn], providers)
