@@ -39,7 +39,7 @@ def adopting(known: Mapping[str, Mapping[str, Any]]) -> pulumi.ResourceTransform
         urn = f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}::{types[args.resource]}::{args.name}"
         if urn not in known:
             return None
-        # The engine goes on to update what it imported, in a preview by a dry run: the API server refuses it, as another
+        # The engine goes on to update what it imported, in a preview by a dry run. The API server refuses it: another
         # Pulumi manages the fields. Of a cloud's inputs, as read, providers refuse some: there the program's stay.
         untouched = ["*"] if args.type_.startswith("kubernetes:") and "helm.sh" not in args.type_ else None
         only_read = pulumi.ResourceOptions(import_=known[urn]["id"], ignore_changes=untouched)
