@@ -96,8 +96,15 @@ def main() -> int:
                 )
                 print(f"{'memory of everything (PSS)':<58}{_memory(folder):8.0f} MiB   promised < 6144 MiB", flush=True)
                 client.delete(f"{lab.JOBS}/gang")
-                for path in (f"{KUEUE}/namespaces/default/localqueues/train", f"{KUEUE}/clusterqueues/fleet"):
-                    client.delete(path)
+                made = (
+                    "namespaces/default/localqueues/train",
+                    "clusterqueues/fleet",
+                    "resourceflavors/train",
+                    "topologies/site",
+                )
+                for path in made:  # while Kueue runs, which holds their finalizers
+                    client.delete(f"{KUEUE}/{path}")
+                lab.until("queues to go", lambda: not any(client.find(f"{KUEUE}/{path}") for path in made), 60)
         finally:
             runtime.delete("big")
     return 0
