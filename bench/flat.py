@@ -51,15 +51,13 @@ def _sdk(kinds: set[str]) -> tuple[list[str], list[str]]:
         if package == "pulumi":
             continue
         packages.add(f"pulumi_{package}")
-        module = (
-            module.partition("/")[0] if package != "kubernetes" else module.replace("/", ".").replace("helm.sh", "helm")
-        )
-        if (
-            package == "kubernetes"
-            and "." in module.replace("helm.", "")
-            and not module.startswith(("core", "apps", "helm", "storage", "rbac"))
-        ):
-            module, name = "apiextensions", "CustomResource"
+        module, _, version = module.partition("/")
+        if package == "kubernetes":
+            group, dot, domain = module.partition(".")
+            if dot and not domain.endswith(("k8s.io", "sh")) or group == "kueue":  # an object of someone's CRD
+                module, name = "apiextensions", "CustomResource"
+            else:
+                module = f"{group}.{version}"
         names.add(f"pulumi_{package}.{module}.{name}" if module != "index" else f"pulumi_{package}.{name}")
     return sorted(packages), sorted(names)
 
