@@ -54,7 +54,7 @@ def _sdk(kinds: set[str]) -> tuple[list[str], list[str]]:
         module, _, version = module.partition("/")
         if package == "kubernetes":
             group, dot, domain = module.partition(".")
-            if dot and not domain.endswith(("k8s.io", "sh")) or group == "kueue":  # an object of someone's CRD
+            if (dot and not domain.endswith(("k8s.io", "sh"))) or group == "kueue":  # an object of someone's CRD
                 module, name = "apiextensions", "CustomResource"
             else:
                 module = f"{group}.{version}"
