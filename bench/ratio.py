@@ -85,7 +85,7 @@ def prepared(folder: Path, env: str) -> Project:
     project = Project(folder)
     path = project.folder / "stacks" / "fleets" / f"{env}.yaml"
     text = path.read_text()
-    if "protect" not in text and env != "dev":
+    if "protect:" not in text and env != "dev":
         path.write_text(text + "\ndefaults: {protect: false}\n")
     return project
 
