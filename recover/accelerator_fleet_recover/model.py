@@ -169,7 +169,7 @@ class Orphan:
     @property
     def belongs(self) -> bool:
         """Whether it can be adopted as it is."""
-        return self.wanted is not None and self.item.status not in {"failed", "foreign"}
+        return self.wanted is not None and self.item.status not in {"failed", "foreign", "going"}
 
 
 @dataclass(frozen=True)

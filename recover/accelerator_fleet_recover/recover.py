@@ -57,6 +57,15 @@ class Recovery:
             return self._leave(exported, found)
         for half in found.halves:
             self._settle(half)
+        if self._clear(exported, found):  # the program wants more now than it did of things that are gone
+            exported = self.stack.export() or {}
+            preview, found = self._look(exported)
+        self._adopt_all(exported, preview, found)
+        self._end()
+        return 0
+
+    def _adopt_all(self, exported: dict[str, Any], preview: Preview, found: Survey) -> None:
+        """Rounds: clouds, then what is in the clusters that were adopted; then what cannot belong."""
         adopted_before = -1
         while adopted_before != len(self.adopted) and any(o.belongs for o in found.orphans):
             adopted_before = len(self.adopted)
@@ -69,10 +78,7 @@ class Recovery:
             preview, found = self._look(exported)
             for orphan in found.orphans:
                 self.say("\n".join(report.orphan_lines(orphan, self.env)))
-        exported = self._clear(exported, found)
         self._delete_others(found)
-        self._end()
-        return 0
 
     def _decided(self, urn: str) -> bool:
         return urn in self.adopted or urn in self._refused
@@ -94,12 +100,16 @@ class Recovery:
         while True:
             found = self._surveyor.look(exported, preview)
             if not found.moving or time.monotonic() > deadline:
-                return preview, found
+                break
             text = ", ".join(f"{i.type.rpartition(':')[2]} {i.id or i.imports} ({i.status})" for i in found.moving)
             if text != told:
                 self.say(f"waiting for {text}")
                 told = text
             time.sleep(POLL)
+        if told:
+            preview = self.stack.preview()
+            found = self._surveyor.look(exported, preview)
+        return preview, found
 
     def _tell(self, exported: Mapping[str, Any], preview: Preview, found: Survey) -> None:
         if preview.failure:
@@ -224,19 +234,22 @@ class Recovery:
         cluster, item, _ = half
         helm.settle(cluster, item, lambda text: self.say(f"  {text}"))
 
-    def _clear(self, exported: dict[str, Any], found: Survey) -> dict[str, Any]:
-        """Takes pending operations out, each decided; reads anew what was being changed, and what seems gone."""
+    def _clear(self, exported: dict[str, Any], found: Survey) -> bool:
+        """Takes pending operations out, each decided; reads anew what was being changed, and what seems gone.
+
+        True when resources may have left the state.
+        """
         in_state = {r["urn"] for r in resources_of(exported)}
         touched = {p["resource"]["urn"] for p in pending_of(exported) if p["type"] != "creating"}
         halves = {urn for _, _, urn in found.halves}
         anew = sorted((touched | set(found.ghosts) | halves) & in_state)
         if pending_of(exported):
             deployment = {k: v for k, v in exported["deployment"].items() if k != "pending_operations"}
-            exported = {**exported, "deployment": deployment}
+            exported["deployment"] = deployment
             self.stack.write(exported)
         if anew:
             self.stack.refresh(anew)
-        return self.stack.export() or exported
+        return bool(anew)
 
     def _delete_others(self, found: Survey) -> None:
         """What cannot belong goes, when somebody says so. Volumes, and clusters that are not the program's, stay."""

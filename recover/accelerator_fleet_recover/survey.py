@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from accelerator_fleet_recover.clusters import Cluster, connect
 from accelerator_fleet_recover.match import Known, choose
-from accelerator_fleet_recover.model import RELEASE, Item, Orphan, Wanted, has_unknown, revealed
+from accelerator_fleet_recover.model import CLUSTERS, RELEASE, Item, Orphan, Wanted, has_unknown, revealed
 
 if TYPE_CHECKING:
     from accelerator_fleet_recover.stack import Preview
@@ -69,6 +69,7 @@ class Surveyor:
     def __init__(self, variables: Mapping[str, str], say: Callable[[str], None]) -> None:
         self._variables, self._say = variables, say
         self._clusters: dict[str, Cluster | None] = {}
+        self._pending: dict[str, Mapping[str, Any]] = {}  # URN -> inputs of operations that were seen
 
     def look(self, exported: Mapping[str, Any], preview: Preview) -> Survey:
         """Compares. Nothing is changed anywhere."""
@@ -101,8 +102,8 @@ class Surveyor:
         in_state = {(w.type, str(w.state.get("id"))) for w in state}
         free = [i for i in found.items if not any((i.type, one) in in_state for one in i.ids)]
         free = [i for i in free if not _joined_in(state, i)]
-        pending = {p["resource"]["urn"]: p["resource"].get("inputs") or {} for p in pending_of(exported)}
-        known = Known({w.urn: str(w.state["id"]) for w in state if w.state.get("id")}, pending=pending)
+        self._pending |= {p["resource"]["urn"]: p["resource"].get("inputs") or {} for p in pending_of(exported)}
+        known = Known({w.urn: str(w.state["id"]) for w in state if w.state.get("id")}, pending=self._pending)
         for wanted in preview.wanted:
             item = choose(wanted, free, known)
             if item is None:
@@ -124,13 +125,15 @@ class Surveyor:
         ]  # fmt: skip
 
     def _objects(self, found: Survey, state: list[Wanted], preview: Preview, providers: Mapping[str, Wanted]) -> None:
-        gone = set(found.ghosts)
+        going = {one for i in found.items if i.status == "going" for one in i.ids}
+        gone = {*found.ghosts, *(w.urn for w in state if w.type in CLUSTERS and w.state.get("id") in going)}
         for wanted in [*state, *preview.wanted]:
             if not wanted.type.startswith("kubernetes:"):
                 continue
             is_new = wanted.state.get("id") is None
-            if str(wanted.state.get("deletedWith") or "") in gone:
-                found.ghosts.append(wanted.urn)
+            # Objects go with their cluster, and nobody answers for them.
+            if gone & set(providers[wanted.provider].state.get("dependencies") or []):
+                found.ghosts += [] if is_new else [wanted.urn]
                 continue
             cluster = self._cluster(providers[wanted.provider])
             if cluster is None:
