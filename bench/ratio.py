@@ -18,7 +18,7 @@ from tests.engine.project import Project
 
 from bench.flat import program
 
-ROUNDS = 3
+ROUNDS = 5
 ENVS = ("dev", "prod-embedded")
 LABEL = "'labels': {'accelerator-fleet.dev/chip'"
 
