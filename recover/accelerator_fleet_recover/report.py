@@ -60,7 +60,7 @@ def pending_line(operation: Mapping[str, Any], orphans: Mapping[str, Orphan], gh
     if kind == "creating":
         if urn in orphans:
             return f"{what}: it was made"
-        return f"{what}: {'its replacement was not recorded' if urn in state else 'it was not made'}"
+        return f"{what}: {'another one is in the state' if urn in state else 'it was not made'}"
     if kind == "deleting":
         return f"{what}: {'it is gone' if urn in ghosts or urn not in state else 'it is still there'}"
     return f"{what}: read anew"

@@ -98,6 +98,7 @@ def test_a_row_of_crashes(fleet: Fleet, row: str) -> None:
         for size in itertools.islice(itertools.cycle(sizes), most):
             done.append(crash(fleet, Point(verb, victim, size)))
             if not done[-1].happened:
+                print("\n".join(done[-1].said))
                 break
     finally:
         show(row, done, time.monotonic() - began)
@@ -107,9 +108,9 @@ def test_a_row_of_crashes(fleet: Fleet, row: str) -> None:
     assert max(fleet.in_cloud().values()) == 1
     assert fleet.project.preview(fleet.env) == []
     assert len(files(fleet)) == 1
-    assert victim == "program" or sum(o.orphans + o.adopted for o in done) > 0, (
-        "nothing was left behind: then nothing was shown"
-    )
+    # A provider that dies while it deletes leaves what it was at in the state.
+    if victim != "program" and row != "destroy, providers":
+        assert sum(o.orphans + o.adopted for o in done) > 0, "nothing was left behind: then nothing was shown"
 
 
 def test_there_were_enough_crashes() -> None:
