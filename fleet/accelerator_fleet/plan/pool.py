@@ -17,7 +17,8 @@ from accelerator_fleet.plan.names import flavor_name, group_prefix, shape_key
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.plan.reservations import old_goes_first, ruled_out
 from accelerator_fleet.plan.zone import choose_zone
-from accelerator_fleet.spec.model import CapacitySpec, FleetSpec
+from accelerator_fleet.spec.capacity import CapacitySpec
+from accelerator_fleet.spec.model import FleetSpec
 
 # Fields by which a site cannot carry a pool that another could.
 PLACED_BY: Final = ("chip", "site", "zone", "mode", "reservation")

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from accelerator_fleet.errors import FleetError, unknown
+from accelerator_fleet.spec.base import Count, Model
+from accelerator_fleet.spec.capacity import CapacitySpec
 
 SITE_KINDS: Final = ("eks", "gke", "existing")
 LATER_SITE_KINDS: Final = ("racks",)
-LATER_MODES: Final = ("flex-start", "queued")
 MANDATORY_TAGS: Final = ("owner", "cost-center")
 
-Mode = Literal["on-demand", "spot", "reserved", "capacity-block"]
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 AddonState = Literal["managed", "present", "absent"]
 
@@ -31,38 +31,16 @@ def _kind(value: str) -> str:
     raise PydanticCustomError("fleet", "{text}", {"text": text})
 
 
-def _mode(value: object) -> object:
-    if value in LATER_MODES:
-        text = f"'{value}' is not yet available in this version; available: {', '.join(get_args(Mode))}"
-        raise PydanticCustomError("fleet", "{text}", {"text": text})
-    return value
-
-
-def _whole(value: object) -> object:
-    # YAML's `yes` would count as 1.
-    if isinstance(value, bool):
-        raise PydanticCustomError("fleet", "{text}", {"text": f"a whole number is needed, not {str(value).lower()}"})
-    return value
-
-
 def _names(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-Count = Annotated[int, BeforeValidator(_whole)]
 SiteKind = Annotated[str, AfterValidator(_kind), WithJsonSchema({"type": "string", "enum": [*SITE_KINDS]})]
-CapacityMode = Annotated[Mode, BeforeValidator(_mode)]
 SiteNames = Annotated[
     tuple[str, ...],
     BeforeValidator(_names),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
 ]
-
-
-class Model(BaseModel):
-    """Base of every spec object: frozen, and a key it does not know is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class SystemSpec(Model):
@@ -168,18 +146,6 @@ class SiteSpec(Model):
     system: SystemSpec | None = Field(default=None, description="overrides defaults.system as a whole")
     addons: dict[str, AddonSpec] = Field(default_factory=dict, description="add-on -> state and version")
     maintenance: MaintenanceSpec | None = Field(default=None, description="when the cluster may be touched (gke)")
-
-
-class CapacitySpec(Model):
-    """How the nodes are got."""
-
-    mode: CapacityMode = Field(default="on-demand", description="on-demand, spot, reserved, capacity-block")
-    reservation: str | None = Field(
-        default=None, description="cr-…: the capacity reservation, or the capacity block's; on Google its name"
-    )
-    placement_group: str | None = Field(
-        default=None, description="the placement group that the reservation was made in"
-    )
 
 
 class TaintSpec(Model):

@@ -1,0 +1,39 @@
+"""How the nodes of a pool are got: the capacity modes and their fields."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, get_args
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from accelerator_fleet.spec.base import Model
+
+LATER_MODES: Final = ("flex-start", "queued")
+Mode = Literal["on-demand", "spot", "reserved", "capacity-block"]
+
+
+def _mode(value: object) -> object:
+    if value in LATER_MODES:
+        text = f"'{value}' is not yet available in this version; available: {', '.join(get_args(Mode))}"
+        raise PydanticCustomError("fleet", "{text}", {"text": text})
+    return value
+
+
+CapacityMode = Annotated[Mode, BeforeValidator(_mode)]
+
+
+class CapacitySpec(Model):
+    """How the nodes are got."""
+
+    mode: CapacityMode = Field(default="on-demand", description="on-demand, spot, reserved, capacity-block")
+    reservation: str | None = Field(
+        default=None, description="cr-…: the capacity reservation, or the capacity block's; on Google its name"
+    )
+    placement_group: str | None = Field(
+        default=None, description="the placement group that the reservation was made in"
+    )
+    starts: str | None = Field(
+        default=None, description='capacity-block: when the block starts, RFC 3339, quoted: "2026-12-01T11:30:00Z"'
+    )
+    ends: str | None = Field(default=None, description="capacity-block: when it ends, RFC 3339, quoted")
