@@ -35,6 +35,7 @@ def _names(spec: FleetSpec) -> Iterator[FleetError]:
     named += [(f"pools[{i}].name", p.name) for i, p in enumerate(spec.pools)]
     named += [(f"pools[{i}].queue", p.queue) for i, p in enumerate(spec.pools) if p.queue is not None]
     named += [(f"volumes[{i}].name", v.name) for i, v in enumerate(spec.volumes)]
+    named += [(f"purchases[{i}].name", p.name) for i, p in enumerate(spec.purchases)]
     for path, name in named:
         if not NAME.fullmatch(name):
             fixed = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-0123456789")
@@ -48,6 +49,7 @@ def _unique(spec: FleetSpec) -> Iterator[FleetError]:
         "sites": [s.name for s in spec.sites],
         "pools": [p.name for p in spec.pools],
         "volumes": [v.name for v in spec.volumes],
+        "purchases": [p.name for p in spec.purchases],
     }
     for kind, items in named.items():
         for i, name in enumerate(items):

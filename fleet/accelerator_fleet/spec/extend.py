@@ -1,4 +1,4 @@
-"""Resolves `extends:`: maps merge, sites, pools and volumes merge by name, everything else is replaced."""
+"""Resolves `extends:`: maps merge, sites, pools, volumes and purchases merge by name, everything else is replaced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from accelerator_fleet.errors import FleetError, nearest, raise_all
 from accelerator_fleet.spec.read import Tree, read
 from accelerator_fleet.spec.secret import secrets_in_comments
 
-NAMED_LISTS: Final = ("sites", "pools", "volumes")
+NAMED_LISTS: Final = ("sites", "pools", "volumes", "purchases")
 
 
 def resolve(path: Path) -> Tree:

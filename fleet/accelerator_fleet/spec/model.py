@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from accelerator_fleet.errors import FleetError, unknown
 from accelerator_fleet.spec.base import Count, Model
 from accelerator_fleet.spec.capacity import CapacitySpec
+from accelerator_fleet.spec.purchase import PurchaseSpec
 
 SITE_KINDS: Final = ("eks", "gke", "existing")
 LATER_SITE_KINDS: Final = ("racks",)
@@ -191,6 +192,7 @@ class PoolSpec(Model):
         description="existing: labels that the pool's nodes bear; default: all nodes with the chip's resource",
     )
     queue: str | None = Field(default=None, description="LocalQueue that jobs name; default: the pool's name")
+    version: str | None = Field(default=None, description="pins the nodes: AMI release (eks), node version (gke)")
 
 
 class NfsSpec(Model):
@@ -290,6 +292,7 @@ class FleetSpec(Model):
     sites: tuple[SiteSpec, ...] = Field(default=(), description="clusters with their networks")
     pools: tuple[PoolSpec, ...] = Field(default=(), description="accelerator nodes")
     volumes: tuple[VolumeSpec, ...] = Field(default=(), description="shared file systems")
+    purchases: tuple[PurchaseSpec, ...] = Field(default=(), description="capacity blocks to buy (eks)")
     catalog: CatalogSpec = Field(default_factory=CatalogSpec, description="figures instead of the catalogue's")
     allow: dict[str, dict[str, str]] = Field(
         default_factory=dict, description="pool -> change class -> digest printed by the review"
