@@ -215,7 +215,7 @@ def test_a_stranger_is_not_let_in(ask: Asker) -> None:
 
 
 def test_cloud_tpu_answers_its_own_client(project: Project, tmp_path: Path) -> None:
-    server = TpuServer(0, project.world, Access(tmp_path, project.world), print)
+    server = TpuServer(0, project.world, Access(tmp_path, project.world), print, project.control.queued)
     server.start()
     channel = grpc.insecure_channel(f"127.0.0.1:{server.port}")
     client = tpu_v2.TpuClient(transport=TpuGrpcTransport(channel=channel))

@@ -47,7 +47,8 @@ class Apis:
             listener = self._bound(name, ports)
             ports[name] = listener.port
             self._running.append(listener)
-        tpu = TpuServer(self._port("tpu", ports), self._google[1], self._access, self._log)
+        queued = self._google[0].queued
+        tpu = TpuServer(self._port("tpu", ports), self._google[1], self._access, self._log, queued)
         self._running.append(tpu)
         ports["tpu"] = tpu.port
         where = endpoints.written(ports)

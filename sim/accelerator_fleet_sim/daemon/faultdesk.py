@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from .faultkinds import AT_ONCE
+from .faultkinds import AT_ONCE, QUEUED
 from .faults import Fault, Faults, Target
 from .server import HttpError, Route
 from .store import Resource, Store
@@ -44,6 +44,8 @@ class FaultDesk:
             raise _bad(str(error)) from error
         if fault.kind in AT_ONCE:
             self._real(fault, float(body.get("after") or 0))
+        if fault.kind in QUEUED:
+            self.google.queued.look(fault)
         return next(row for row in self.faults.rows() if row["id"] == fault.id)
 
     def _clear(self, query: dict[str, str], body: Any) -> Any:

@@ -11,8 +11,12 @@ KINDS = {
     "stale-read": "what was just made is not found by reads for --seconds (60)",
     "stuck": "the pool ends unhealthy: EKS CREATE_FAILED or DEGRADED, GKE ERROR; its nodes never join",
     "hang": "the pool stays in creation for ever; the provider's timeout ends the wait",
+    "failed": "Cloud TPU: the queued resource becomes FAILED when its turn comes",
+    "suspended": "Cloud TPU: the service takes the slice away: SUSPENDED",
+    "preempted": "Cloud TPU: the spot slice is preempted, and its queued resource SUSPENDED",
     "apiserver-restart": "the cluster's real API server goes away for --seconds (0) real seconds, then comes back",
     "disk-full": "the clusters' real etcd refuses writes (NOSPACE alarm) until the fault is cleared",
 }
 CAPACITY = ("insufficient-capacity", "stockout")
+QUEUED = ("suspended", "preempted")  # strike what runs already
 AT_ONCE = ("apiserver-restart", "disk-full")

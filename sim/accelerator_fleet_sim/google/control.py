@@ -20,6 +20,7 @@ from . import imports
 from .behaviour import Behaviour
 from .errors import GoogleError, Later, Unhealthy, body
 from .functions import PREFIX
+from .queued.service import QueuedResources
 from .reads import FUNCTIONS, NotFound
 from .scope import (
     ACCOUNT,
@@ -78,6 +79,7 @@ class ControlPlane:
             self.behaviours[token] = CLASSES[token](token, row, own)
         self.fault_rules = world.fault_rules
         operations.clouds[CLOUD] = self.finish
+        self.queued = QueuedResources(world, operations)
 
     # -- verbs ------------------------------------------------------------------------------------------------------
     def create(self, call: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ..behaviour import Behaviour, over
 from ..errors import GoogleError, Later, Unhealthy
 from ..interfaces import further
 from ..nodes import node_name, node_spec
+from ..queued import nodes as queued_nodes
 from ..scope import CLOUD, NODE_POOL, Scope
 from .capacity import reservation, reserved_nodes
 from .clusters import bad, pods_capacity, pools_of
@@ -351,7 +352,7 @@ def _short(scope: Scope, zone: str, machine: str, number: int, name: str | None,
         return None
     stock = scope.catalog.stock(zone, machine)
     taken = sum(1 for n in nodes if n["zone"] == zone and n["machine"] == machine and not n.get("reservation"))
-    if stock is not None and taken + number > stock:
+    if stock is not None and taken + queued_nodes.taken(scope, zone, machine) + number > stock:
         return _stockout(scope, zone)
     return None
 
