@@ -170,6 +170,35 @@ class CapacityRule(Entry):
     forbids: dict[str, str]
     usage: Usage
     new_placement_group: bool  # may a pool of this mode have a placement group of its own?
+    takes: tuple[str, ...] = ()  # further fields of `capacity` that it may have
+    start_minutes: int | None = None  # after a block's start: its pool's nodes are asked for
+    drain_minutes: int | None = None  # before its end: they leave
+    end_minutes: int | None = None  # before its end: the cloud ends what is left
+
+    def sells(self, name: str, machine: AnyMachine) -> bool:
+        """Whether the machine is had this way at all."""
+        return self.usage in machine.usage
+
+
+class GkeCapacityRule(CapacityRule):
+    """What GKE asks of a mode beyond fields: machines, zones, times, counts."""
+
+    demand: bool = False  # nodes come when jobs ask for them: no count of one's own, fewest 0
+    flex_start: bool = False
+    queued: bool = False
+    auto_repair: bool = True
+    no_reservation: bool = False  # GKE wants `reservation affinity none` said
+    sold: dict[str, tuple[str, ...]] | None = None  # machine -> its zones, (): all that have it; None: every machine
+    slices_of: tuple[str, ...] | None = None  # TPU words whose slices of several hosts it makes; None: all
+    compact: tuple[str, ...] | None = None  # GPU machines that it places close together; None: all that span nodes
+    run_seconds: tuple[int, int] | None = None  # shortest and longest life of a node
+    days: tuple[int, int] | None = None  # shortest and longest time of a reservation
+    most_nodes: int | None = None  # GPU nodes of one request
+    chips: dict[str, tuple[int, ...]] = {}  # TPU word -> chips of one request
+    taints: tuple[str, ...] = ()  # keys of taints that GKE sets on such nodes, with the value "true"
+
+    def sells(self, name: str, machine: AnyMachine) -> bool:
+        return self.usage in machine.usage and (self.sold is None or name in self.sold)
 
 
 class Addon(Entry):
@@ -269,6 +298,6 @@ class Catalog(Frozen):
     gke_machines: Table[GkeMachine]
     gke_zones: Table[AnyRegion]
     gke_system: Table[SystemMachine]
-    gke_capacity: Table[CapacityRule]
+    gke_capacity: Table[GkeCapacityRule]
     tpu: Table[TpuShapes]
     volumes: Table[VolumeService]
