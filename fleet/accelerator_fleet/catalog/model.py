@@ -120,6 +120,15 @@ class TpuShapes(Entry):
     sides_rise: bool  # 3-D: sides in non-decreasing order
 
 
+class CloudTpu(Entry):
+    """How the Cloud TPU API names a generation: an accelerator type is `prefix` and a count."""
+
+    prefix: str  # "v5litepod-"
+    per_chip: int  # what the count counts: chips (1) or TensorCores (2)
+    runtime: str  # runtime version that a queued resource takes when it says none
+    runtimes: tuple[str, ...]
+
+
 class Tier(Frozen):
     """A tier of a storage service. `sizes`: (lowest, highest or None, step) in GiB; (): elastic."""
 
@@ -300,4 +309,5 @@ class Catalog(Frozen):
     gke_system: Table[SystemMachine]
     gke_capacity: Table[GkeCapacityRule]
     tpu: Table[TpuShapes]
+    cloud_tpu: Table[CloudTpu]
     volumes: Table[VolumeService]
