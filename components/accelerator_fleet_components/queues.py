@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 API: Final = "kueue.x-k8s.io/v1beta2"
 # Kueue tries flavours in this order: capacity that is paid for anyway first, capacity that can be taken away last.
-ORDER: Final = {"existing": 0, "reserved": 0, "capacity-block": 0, "on-demand": 1, "spot": 2}
+ORDER: Final = {"existing": 0, "reserved": 0, "capacity-block": 0, "calendar": 0, "on-demand": 1, "spot": 2}
+DEMAND: Final = 3  # nodes that somebody has to find first
 POOL_LABEL: Final = "accelerator-fleet.dev/pool"
 
 
@@ -128,7 +129,7 @@ def resource_groups(pools: tuple[PoolPlan, ...]) -> list[dict[str, object]]:
     The order does not follow the spec's, so that reordering entries there changes nothing here.
     """
     groups: dict[str, list[PoolPlan]] = {}
-    for pool in sorted(pools, key=lambda p: (p.resource, ORDER[p.capacity_mode], p.name)):
+    for pool in sorted(pools, key=lambda p: (p.resource, ORDER.get(p.capacity_mode, DEMAND), p.name)):
         groups.setdefault(pool.resource, []).append(pool)
     return [
         {

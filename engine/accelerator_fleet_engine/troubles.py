@@ -127,9 +127,10 @@ def _chip(catalog: Catalog, pool: PoolPlan, cloud: str) -> str:
 
 def _modes(catalog: Catalog, pool: PoolPlan, cloud: str) -> list[str]:
     """Ways to buy the pool's machine beside its own; spot last: it can be taken away."""
-    usage = next((m.usage for name, m in _machines(catalog, cloud) if name == pool.machine), ())
+    known = [m for name, m in _machines(catalog, cloud) if name == pool.machine]
     rules = (catalog.capacity if cloud == "aws" else catalog.gke_capacity).entries
-    found = [mode for mode, rule in rules.items() if rule.usage in usage and mode != pool.capacity_mode]
+    found = [mode for mode, rule in rules.items() for m in known if rule.sells(pool.machine, m)]
+    found = [mode for mode in found if mode != pool.capacity_mode]
     return sorted(
         (m for m in found if m != "on-demand" or pool.capacity_mode != "on-demand"), key=lambda m: m == "spot"
     )

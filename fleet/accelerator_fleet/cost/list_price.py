@@ -17,6 +17,10 @@ PRICED_AS: Final = {
     "reserved": "on-demand",
     "spot": "spot",
     "capacity-block": "capacity-block",
+    # Dynamic Workload Scheduler has prices of its own: https://cloud.google.com/products/dws/pricing
+    "flex-start": "flex-start",
+    "queued-provisioning": "flex-start",
+    "calendar": "calendar",
 }
 
 

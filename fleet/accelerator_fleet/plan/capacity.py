@@ -6,16 +6,13 @@ import re
 from typing import Final
 
 from accelerator_fleet.catalog.model import AnyMachine, CapacityRule, Catalog
-from accelerator_fleet.spec.model import FleetSpec
+from accelerator_fleet.plan.google_capacity import named_well
+from accelerator_fleet.spec.capacity import CapacitySpec
+from accelerator_fleet.spec.model import FleetSpec, PoolSpec
 
 # https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservation.html
 RESERVATION: Final = re.compile(r"cr-[0-9a-f]{8,17}")
-
-
-# https://cloud.google.com/compute/docs/naming-resources, or another project's: projects/PROJECT/reservations/NAME
-GOOGLE_RESERVATION: Final = re.compile(
-    r"(projects/[a-z][a-z0-9-]{4,28}[a-z0-9]/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
-)
+OF_POOL: Final = ("zone", "scaling", "min_cards")  # fields of the pool that rules speak of; the others are `capacity`'s
 
 
 def check_capacity(
@@ -29,26 +26,37 @@ def check_capacity(
         text = f"{kind} sites have no {capacity.mode}; they have: {', '.join(rules)}"
         raise spec.error(f"{path}.mode", text)
     rule = rules[capacity.mode]
-    said = {"reservation": capacity.reservation, "placement_group": capacity.placement_group, "zone": pool.zone}
-    for field, text in rule.forbids.items():
-        if said[field] is not None:
-            raise spec.error(f"{path}.{field}", text)
-    for field, text in rule.needs.items():
-        if said[field] is None:
-            where = f"pools[{index}].zone" if field == "zone" else f"{path}.{field}"
-            raise spec.error(where, text)
-    if capacity.reservation is not None:
-        _named_well(spec, f"{path}.reservation", capacity.reservation, kind)
-    if rule.usage not in machine.usage:
-        modes = sorted(m for m, r in rules.items() if r.usage in machine.usage)
+    if not rule.sells(name, machine):
+        modes = sorted(m for m, r in rules.items() if r.sells(name, machine))
         raise spec.error(f"{path}.mode", f"{name} is not sold as {capacity.mode}; it is as: {', '.join(modes)}")
+    said = _said(pool)
+    for field, text in rule.forbids.items():
+        if said.get(field) is not None:
+            raise spec.error(_where(index, field), text)
+    for field, text in rule.needs.items():
+        if said.get(field) is None:
+            raise spec.error(_where(index, field), text)
+    if capacity.reservation is not None:
+        _named_well(spec, index, capacity.reservation, kind)
     return rule
 
 
-def _named_well(spec: FleetSpec, path: str, said: str, kind: str) -> None:
+def _said(pool: PoolSpec) -> dict[str, object]:
+    """What the pool says of the fields that rules speak of. `scaling: auto` is what a mode may be by itself."""
+    of_pool = {"zone": pool.zone, "min_cards": pool.min_cards or None}
+    counted = "fixed" if pool.scaling == "fixed" else None
+    return {**{f: getattr(pool.capacity, f) for f in CapacitySpec.model_fields}, **of_pool, "scaling": counted}
+
+
+def _where(index: int, field: str) -> str:
+    return f"pools[{index}].{field}" if field in OF_POOL else f"pools[{index}].capacity.{field}"
+
+
+def _named_well(spec: FleetSpec, index: int, said: str, kind: str) -> None:
+    path = f"pools[{index}].capacity.reservation"
     if kind == "eks" and not RESERVATION.fullmatch(said):
         text = f"'{said}' is no capacity reservation id: cr- and 8 to 17 hex digits"
         raise spec.error(path, text)
-    if kind == "gke" and (RESERVATION.fullmatch(said) or not GOOGLE_RESERVATION.fullmatch(said)):
-        whose = "AWS' id" if RESERVATION.fullmatch(said) else "no name"
-        raise spec.error(path, f"'{said}' is {whose} and no reservation of Google Cloud: its name, as it lists it")
+    if kind == "gke":
+        projects = [s.project for s in spec.sites if s.name in spec.pools[index].site and s.kind == "gke"]
+        named_well(spec, path, said, str(projects[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from accelerator_fleet.catalog.model import CapacityRule
+from accelerator_fleet.catalog.model import CapacityRule, GkeCapacityRule
 from accelerator_fleet.plan.machine import Shape, whole_nodes
 from accelerator_fleet.plan.model import Taint
 from accelerator_fleet.spec.model import FleetSpec, PoolSpec
@@ -33,9 +33,14 @@ def common(spec: FleetSpec, index: int, site: str, word: str, *, protect: bool) 
 
 
 def pool_bounds(spec: FleetSpec, index: int, shape: Shape, rule: CapacityRule) -> tuple[int, int]:
-    """Fewest and most nodes. A capacity block's pool may be empty: its nodes drain before the block ends."""
+    """Fewest and most nodes. A capacity block's pool may be empty: its nodes drain before the block ends; so may one
+    whose nodes come when jobs ask for them.
+    """
     pool = spec.pools[index]
     fewest = 0 if rule.usage == "capacity-block" else shape.nodes
+    by_jobs = isinstance(rule, GkeCapacityRule) and rule.demand
+    if by_jobs and pool.max_cards is None:
+        return 0, shape.nodes
     if (pool.scaling or spec.defaults.scaling) == "fixed":
         return fewest, shape.nodes
     low, high = (

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from accelerator_fleet.catalog.model import Catalog
+from accelerator_fleet.catalog.model import Catalog, GkeCapacityRule
 from accelerator_fleet.errors import FleetError
 from accelerator_fleet.plan.capacity import check_capacity
 from accelerator_fleet.plan.common import common, labels, pool_bounds, taints
 from accelerator_fleet.plan.google import IMAGE, extra_networks
-from accelerator_fleet.plan.machine import choose
-from accelerator_fleet.plan.model import PoolPlan
+from accelerator_fleet.plan.google_capacity import check_shape, demand_of, zones_sold
+from accelerator_fleet.plan.machine import Shape, choose
+from accelerator_fleet.plan.model import DemandPlan, PoolPlan
 from accelerator_fleet.plan.names import group_prefix, shape_key
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.plan.zone import choose_zone
@@ -30,7 +31,11 @@ def google_pool(
     shape = choose(spec, index, site.kind, catalog, notes)
     machine = catalog.gke_machines.entries[shape.machine]
     rule = check_capacity(spec, index, site.kind, shape.machine, machine, catalog)
-    zone = choose_zone(spec, index, site_index, site, shape.machine, catalog, notes, kept)
+    assert isinstance(rule, GkeCapacityRule)
+    check_shape(spec, index, rule, shape)
+    only = zones_sold(rule, shape.machine)
+    zone = choose_zone(spec, index, site_index, site, shape.machine, catalog, notes, kept, only)
+    demand = demand_of(spec, index, rule, catalog, notes)
     try:
         extra = extra_networks(machine, zone)
     except FleetError as e:
@@ -39,8 +44,7 @@ def google_pool(
         notes.rely(catalog.gke_machines, shape.machine, "extra_gvnic")
         notes.rely(catalog.gke_machines, shape.machine, "extra_rdma")
     tpu = shape.topology is not None
-    # A slice of several hosts is placed by its topology; one host takes no policy. GPUs: close together if they may.
-    policy = (shape.hosts_per_slice or 0) > 1 if tpu else machine.spans_nodes and rule.new_placement_group
+    policy = _together(shape, rule)
     accelerator = None if tpu else machine.accelerator
     if accelerator:
         notes.rely(catalog.gke_machines, shape.machine, "accelerator")
@@ -51,13 +55,13 @@ def google_pool(
             "accelerator": [accelerator, machine.gpu_driver],
             "topology": shape.topology,
             "networks": list(extra),
-            "capacity": [pool.capacity.mode, pool.capacity.reservation],
+            "capacity": [pool.capacity.mode, pool.capacity.reservation, *_runs(demand)],
             "placement": [site.name, zone, policy, pool.capacity.placement_group],
         }
     )
     low, high = pool_bounds(spec, index, shape, rule)
     return PoolPlan(
-        **common(spec, index, site.name, shape.word, protect=protect),
+        **{**common(spec, index, site.name, shape.word, protect=protect), **({"scaling": "auto"} if demand else {})},
         zone=zone,
         machine=shape.machine,
         cards=shape.cards,
@@ -74,9 +78,10 @@ def google_pool(
         interfaces=(),
         placement_group=False,
         ami_type=IMAGE,
-        labels=_labels(labels(pool, shape.word, machine.resource)),
+        labels=_labels(labels(pool, shape.word, machine.resource), demand),
         taints=taints(pool, machine.resource),
-        topology=machine.topology_labels,
+        # Kueue places by the topology of nodes that are there; here they come after the job is let in.
+        topology=machine.topology_labels and demand is None,
         existing_placement_group=pool.capacity.placement_group,
         accelerator=accelerator,
         gpu_driver=machine.gpu_driver,
@@ -85,9 +90,27 @@ def google_pool(
         hosts_per_slice=shape.hosts_per_slice,
         placement_policy=policy,
         extra_networks=extra,
+        demand=demand,
+        starts=pool.capacity.starts,
+        ends=pool.capacity.ends,
     )
 
 
-def _labels(all_: dict[str, str]) -> dict[str, str]:
-    # GKE runs its own device plugin, and finds its nodes by its own label.
-    return {k: v for k, v in all_.items() if k != "nvidia.com/gpu.present"}
+def _together(shape: Shape, rule: GkeCapacityRule) -> bool:
+    """A slice of several hosts is placed by its topology, one host takes no policy; GPUs close together if they may."""
+    if shape.topology is not None:
+        return (shape.hosts_per_slice or 0) > 1
+    may = rule.compact is None or shape.machine in rule.compact
+    return shape.entry.spans_nodes and rule.new_placement_group and may
+
+
+def _runs(demand: DemandPlan | None) -> list[int]:
+    # A node's longest life is fixed when the pool is made; queued nodes get theirs with each request.
+    return [demand.max_run_seconds] if demand and demand.max_run_seconds is not None and not demand.queued else []
+
+
+def _labels(all_: dict[str, str], demand: DemandPlan | None) -> dict[str, str]:
+    # GKE runs its own device plugin, and finds its nodes by its own label. The taints that it sets on queued nodes it
+    # does by itself, the label that jobs select by it does not.
+    own = {t.key: t.value for t in demand.taints} if demand else {}
+    return dict(sorted({**{k: v for k, v in all_.items() if k != "nvidia.com/gpu.present"}, **own}.items()))

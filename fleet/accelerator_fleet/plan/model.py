@@ -7,7 +7,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 FactStatus = Literal["verified", "derived", "estimate", "unknown"]
-CapacityMode = Literal["on-demand", "spot", "reserved", "capacity-block", "existing"]  # existing: nodes that are there
+CapacityMode = Literal[
+    "on-demand", "spot", "reserved", "capacity-block", "flex-start", "queued-provisioning", "calendar", "existing"
+]  # existing: nodes that are there
 Layer = Literal["base", "pools", "cluster"]
 
 
@@ -177,6 +179,17 @@ class NetworkInterfacePlan(Frozen):
     interface_type: Literal["interface", "efa", "efa-only"]
 
 
+class DemandPlan(Frozen):
+    """A GKE pool whose nodes come when jobs ask for them, and go: none until then, `max_nodes` at most."""
+
+    flex_start: bool  # Dynamic Workload Scheduler finds the machines
+    queued: bool  # nodes come by ProvisioningRequest only
+    max_run_seconds: int | None  # longest life of a node; None: until a reservation's end
+    auto_repair: bool
+    no_reservation: bool  # GKE wants it said
+    taints: tuple[Taint, ...] = ()  # that GKE sets itself
+
+
 class PoolPlan(Frozen):
     """Nodes of one chip and shape in exactly one zone. Counts: cards, nodes (of all slices together).
 
@@ -227,6 +240,27 @@ class PoolPlan(Frozen):
     extra_networks: tuple[str, ...] = ()  # GkeNetworkPlan.extra by name, in the order of the interfaces
     node_selector: dict[str, str] = {}  # existing: labels that the nodes already bear; else empty
     volume_claims: tuple[str, ...] = ()  # claims of the site's volumes that jobs of this pool mount
+    purchase: str | None = None  # `reservation` is purchase/NAME: its id is known once the block is bought
+    starts: str | None = None  # of a capacity block, or a calendar reservation
+    ends: str | None = None
+    raised_at: str | None = None  # capacity block: the group is raised to `nodes` by a scheduled action
+    drained_at: str | None = None  # capacity block: EKS scales the group to 0 by an action of its own
+    demand: DemandPlan | None = None  # GKE: flex-start, queued-provisioning, calendar
+
+
+class PurchasePlan(Frozen):
+    """A capacity block to buy, once: the offering is all that is asked for, the rest says what it is."""
+
+    name: str
+    site: str
+    offering: str  # cb-…
+    machine: str
+    zone: str
+    nodes: int
+    starts: str
+    ends: str
+    price: float | None  # upfront, USD, as the spec says
+    bought: str | None = None  # cr-…, by the last outputs
 
 
 class VolumePlan(Frozen):
@@ -272,6 +306,7 @@ class FleetPlan(Frozen):
     relied_on: tuple[Fact, ...] = ()
     reasons: tuple[Reason, ...] = ()
     volumes: tuple[VolumePlan, ...] = ()
+    purchases: tuple[PurchasePlan, ...] = ()
     prices: tuple[GivenPrice, ...] = ()
     warnings: tuple[Reason, ...] = ()  # to be shown in a preview: a pool that leaves its site and its volume
 
@@ -290,6 +325,10 @@ class FleetPlan(Frozen):
     def pools_of(self, site: str) -> tuple[PoolPlan, ...]:
         """The pools of one site, in the spec's order."""
         return tuple(p for p in self.pools if p.site == site)
+
+    def purchases_of(self, site: str) -> tuple[PurchasePlan, ...]:
+        """The capacity blocks bought for one site, in the spec's order."""
+        return tuple(p for p in self.purchases if p.site == site)
 
     def volumes_of(self, site: str) -> tuple[VolumePlan, ...]:
         """The volumes of one site, in the spec's order."""

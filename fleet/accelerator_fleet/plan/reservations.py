@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from accelerator_fleet.errors import FleetError
+from accelerator_fleet.plan.google_capacity import reservation_of
 from accelerator_fleet.plan.model import PoolPlan
 from accelerator_fleet.spec.model import FleetSpec
 
@@ -33,7 +34,10 @@ def ruled_out(
 
 def old_goes_first(pool: PoolPlan, held: tuple[str, str] | None) -> bool:
     """Whether both would draw on one reservation, which holds one of them only. Not known: they would."""
-    return pool.reservation is not None and (held is None or held[0] == pool.reservation)
+    if pool.reservation is None or held is None:
+        return pool.reservation is not None
+    # A block of Google's is a part of its reservation.
+    return reservation_of(held[0], "") == reservation_of(pool.reservation, "")
 
 
 def shared(spec: FleetSpec, pools: list[PoolPlan]) -> list[tuple[int, FleetError]]:
@@ -47,7 +51,8 @@ def shared(spec: FleetSpec, pools: list[PoolPlan]) -> list[tuple[int, FleetError
         if pool.reservation is None:
             continue
         google = pool.site in projects
-        key = (str(projects[pool.site]), pool.zone, pool.reservation) if google else (pool.reservation,)
+        whole = reservation_of(pool.reservation, str(projects[pool.site])) if google else ()
+        key = (*whole, pool.zone) if google else (pool.reservation,)
         other = first.setdefault(key, pool)
         index = places[pool.name]
         if other.machine != pool.machine:

@@ -59,7 +59,8 @@ def choose_slices(spec: FleetSpec, index: int, word: str, catalog: Catalog, note
     """The slices of `pools[index]`. Raises FleetError with the nearest topologies or counts."""
     pool, path = spec.pools[index], f"pools[{index}]"
     shapes = catalog.tpu.entries[word]
-    if (pool.scaling or spec.defaults.scaling) == "auto":
+    rule = catalog.gke_capacity.entries.get(pool.capacity.mode)
+    if (pool.scaling or spec.defaults.scaling) == "auto" and not (rule and rule.demand):
         where = f"{path}.scaling" if pool.scaling else "defaults.scaling"
         text = f"a {word} slice is whole or absent, so no autoscaler owns its count; say `scaling: fixed` in this pool"
         raise spec.error(where, text)

@@ -48,15 +48,17 @@ def choose_zone(
     catalog: Catalog,
     notes: Notes,
     kept: str | None = None,
+    only: tuple[str, ...] = (),
 ) -> str:
     """The zone of `pools[index]` on this site: the spec's, else the one it is in (`kept`), else the first.
 
+    `only`: the zones that the capacity mode is limited to for this machine; (): none is.
     Raises FleetError with the zones or regions that would do.
     """
     pool = spec.pools[index]
     path = f"pools[{index}].zone"
     region, cloud = site.region, CLOUD_OF[site.kind]
-    offered = offering(catalog, region, machine, cloud)
+    offered = _in_mode(spec, index, site, machine, offering(catalog, region, machine, cloud), only)
     reached = _reached(spec, site_index, site, catalog)
     if pool.zone is not None:
         known = zones_of(catalog, region, cloud)
@@ -90,6 +92,21 @@ def choose_zone(
     why = f"first of the zones of {region} that offer {machine} ({', '.join(offered)}); `zone:` fixes another"
     notes.because(path, usable[0], why)
     return usable[0]
+
+
+def _in_mode(
+    spec: FleetSpec, index: int, site: SiteSpec, machine: str, offered: tuple[str, ...], only: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The zones of `offered` in which the pool's mode has the machine. Raises FleetError where there is none."""
+    pool = spec.pools[index]
+    if not only or not offered or (pool.zone is not None and pool.zone not in offered):
+        return offered  # told as a zone without the machine
+    left = tuple(z for z in offered if z in only)
+    if not left or (pool.zone is not None and pool.zone not in left):
+        where = pool.zone or site.region
+        text = f"{where} has no {machine} by {pool.capacity.mode}; zones that have it: {', '.join(only)}"
+        raise spec.error(f"pools[{index}].zone" if pool.zone else f"pools[{index}].capacity.mode", text)
+    return left
 
 
 def _reached(spec: FleetSpec, site_index: int, site: SiteSpec, catalog: Catalog) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ SECRET_KEY: Final = re.compile(
     r"(?:$|[-_.])",
     re.IGNORECASE,
 )
+# A name of Google's API: collections in camel case between names in small letters, which only together look random.
+GOOGLE_NAME: Final = re.compile(r"projects/[a-z0-9-]{1,63}(?:/[a-zA-Z]{1,40}/[a-z0-9-]{1,63})+")
 WHAT_TO_DO: Final = "a spec holds no secret; `pulumi config set --secret` keeps it in the stack's configuration"
 
 
@@ -69,6 +71,8 @@ def _what(key: str, node: Tree) -> str | None:
 
 def _random(text: str) -> bool:
     """Base64-like words of 32 and more with over 4.2 bits a character: above hex digests, below no real prose."""
+    if GOOGLE_NAME.fullmatch(text):
+        return False
     for word in re.findall(r"[0-9A-Za-z+/=_-]{32,}", text):
         counts = Counter(word)
         bits = -sum(n / len(word) * math.log2(n / len(word)) for n in counts.values())
