@@ -18,6 +18,7 @@ from accelerator_fleet_engine.layout import Layout, layout
 # their own secrets provider, in a shell that is not prepared.
 PASSPHRASE = "embedded-datacentre"
 
+NATIVE = "accelerator-fleet-native"  # the toolkit's own provider: the same here and in real accounts
 Say = Callable[[str], None]
 
 
@@ -110,14 +111,20 @@ def _lay_plugins(place: Layout) -> None:
         "aws": f"resource-aws-v{importlib.metadata.version('pulumi-aws')}",
         "gcp": f"resource-gcp-v{importlib.metadata.version('pulumi-gcp')}",
         "kubernetes": f"resource-kubernetes-v{importlib.metadata.version('pulumi-kubernetes')}",
+        NATIVE: f"resource-{NATIVE}-v{importlib.metadata.version(NATIVE)}",
     }
     if plugins.is_dir():
         for old in plugins.iterdir():
-            ours = old.name.split("-v")[0] in {"resource-aws", "resource-gcp", "resource-kubernetes"}
+            ours = old.name.rpartition("-v")[0] in {f"resource-{name}" for name in wanted}
             if ours and old.is_dir() and old.name not in wanted.values():
                 shutil.rmtree(old)
-    for name, module in (("aws", "aws"), ("gcp", "google")):
-        shim = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m accelerator_fleet_sim.{module}.plugin "$@"\n'
+    modules = {
+        "aws": "accelerator_fleet_sim.aws",
+        "gcp": "accelerator_fleet_sim.google",
+        NATIVE: "accelerator_fleet_native",
+    }
+    for name, module in modules.items():
+        shim = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {module}.plugin "$@"\n'
         _write(plugins / wanted[name] / f"pulumi-resource-{name}", shim, 0o755)
     name = "pulumi-resource-kubernetes"
     _link(plugins / wanted["kubernetes"] / name, binaries.find(name))
@@ -126,7 +133,7 @@ def _lay_plugins(place: Layout) -> None:
 def _lay_charts(place: Layout) -> None:
     """Charts by name at a path that stays the same when the engine is built anew: it becomes an input of releases."""
     modules = recipes.load().modules
-    for name in ("kueue", "nvidia-device-plugin"):
+    for name in ("kueue", "jobset", "nvidia-device-plugin"):
         mark = place.charts / f".{name}"
         content = cache.key(modules[name])
         if mark.is_file() and mark.read_text(encoding="utf-8") == content and (place.charts / name).is_dir():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -35,6 +36,8 @@ ROOMS = {
     "fleet": ("accelerator-fleet", "accelerator_fleet"),
     "components": ("accelerator-fleet-components", "accelerator_fleet_components"),
     "engine": ("accelerator-fleet-engine", "accelerator_fleet_engine"),
+    "provider": ("accelerator-fleet-native", "accelerator_fleet_native"),
+    "recover": ("accelerator-fleet-recover", "accelerator_fleet_recover"),
     "sim": ("accelerator-fleet-sim", "accelerator_fleet_sim"),
 }
 MODULES = (
@@ -70,6 +73,22 @@ def test_a_room_is_one_distribution_with_one_import(room: str) -> None:
     # The bare names of the rooms belong to others on PyPI: nothing importable may carry them.
     assert [p.name for p in (ROOT / room).iterdir() if (p / "__init__.py").is_file()] == [package]
     assert not (ROOT / room / "__init__.py").exists()
+
+
+def test_the_provider_is_called_alike_everywhere() -> None:
+    from accelerator_fleet_engine.environment import NATIVE
+    from accelerator_fleet_native import PACKAGE as OWN
+    from accelerator_fleet_native import QUEUED_RESOURCE, VERSION
+    from accelerator_fleet_native.schema import schema
+
+    distribution, module = ROOMS["provider"]
+    (script,) = importlib.metadata.entry_points(group="console_scripts", name=f"pulumi-resource-{OWN}")
+    assert script.value == f"{module}.plugin:main"
+    assert OWN == NATIVE == distribution == f"{PACKAGE}-native"
+    assert importlib.metadata.version(distribution) == VERSION
+    said = json.loads(schema())
+    assert (said["name"], said["version"]) == (OWN, VERSION)
+    assert list(said["resources"]) == [QUEUED_RESOURCE] == [f"{OWN}:index:QueuedResource"]
 
 
 def test_the_command_is_fleet_and_comes_with_the_library() -> None:
