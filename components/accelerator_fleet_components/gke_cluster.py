@@ -162,9 +162,9 @@ class GkeCluster(pulumi.ComponentResource):
         )
 
 
-def management(site: SitePlan) -> dict[str, bool]:
-    """Repair always; upgrades as the release channel demands: GKE refuses a channel without them."""
-    return {"auto_repair": True, "auto_upgrade": site.cluster.release_channel not in {None, "UNSPECIFIED"}}
+def management(site: SitePlan, *, repair: bool = True) -> dict[str, bool]:
+    """Repair where GKE can; upgrades as the release channel demands: GKE refuses a channel without them."""
+    return {"auto_repair": repair, "auto_upgrade": site.cluster.release_channel not in {None, "UNSPECIFIED"}}
 
 
 def _maintenance(plan: MaintenancePlan) -> dict[str, object]:

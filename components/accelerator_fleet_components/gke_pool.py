@@ -24,6 +24,7 @@ EFFECTS: Final = {
     "NoExecute": "NO_EXECUTE",
 }
 RESERVATION: Final = "compute.googleapis.com/reservation-name"
+SPECIFIC: Final = "SPECIFIC_RESERVATION"
 
 
 class GkePool(pulumi.ComponentResource):
@@ -72,7 +73,8 @@ class GkePool(pulumi.ComponentResource):
             # never set at all: a change of it replaces the pool.
             node_count=None if auto else pool.hosts_per_slice or pool.nodes,
             autoscaling=self._bounds() if auto else None,
-            management=management(self._site),
+            management=management(self._site, repair=pool.demand is None or pool.demand.auto_repair),
+            queued_provisioning={"enabled": True} if pool.demand and pool.demand.queued else None,
             # Accelerators are scarce: nodes are recycled in place, there is no spare one to surge with.
             upgrade_settings={"strategy": "SURGE", "max_surge": 0, "max_unavailable": 1},
             placement_policy=self._placement(),
@@ -92,9 +94,11 @@ class GkePool(pulumi.ComponentResource):
 
     def _bounds(self) -> dict[str, object]:
         pool = self._pool
+        # The autoscaler looks for machines where they are, and does not spread what belongs together.
+        policy = {"location_policy": "ANY"} if pool.demand else {}
         if pool.hosts_per_slice is not None:
-            return {"min_node_count": 0, "max_node_count": pool.hosts_per_slice}  # all hosts of a slice, or none
-        return {"min_node_count": pool.min_nodes, "max_node_count": pool.max_nodes}
+            return {"min_node_count": 0, "max_node_count": pool.hosts_per_slice, **policy}  # a whole slice, or none
+        return {"min_node_count": pool.min_nodes, "max_node_count": pool.max_nodes, **policy}
 
     def _placement(self) -> dict[str, object] | None:
         # The policy's presence is fixed at creation; one host takes none. A reservation may have been made with one.
@@ -136,10 +140,25 @@ class GkePool(pulumi.ComponentResource):
             ]
         if pool.capacity_mode == "spot":
             node["spot"] = True
+        return {**node, **self._found(), **self._affinity()}
+
+    def _found(self) -> dict[str, object]:
+        """How machines of a pool without a count are found, and how long they stay."""
+        demand = self._pool.demand
+        if demand is None:
+            return {}
+        # Queued nodes get their time with each request.
+        ends = demand.max_run_seconds is not None and not demand.queued
+        return {
+            **({"flex_start": True} if demand.flex_start else {}),
+            **({"max_run_duration": f"{demand.max_run_seconds}s"} if ends else {}),
+        }
+
+    def _affinity(self) -> dict[str, object]:
+        pool = self._pool
         if pool.reservation is not None:
-            node["reservation_affinity"] = {
-                "consume_reservation_type": "SPECIFIC_RESERVATION",
-                "key": RESERVATION,
-                "values": [pool.reservation],
-            }
-        return node
+            affinity = {"consume_reservation_type": SPECIFIC, "key": RESERVATION, "values": [pool.reservation]}
+            return {"reservation_affinity": affinity}
+        if pool.demand is not None and pool.demand.no_reservation:
+            return {"reservation_affinity": {"consume_reservation_type": "NO_RESERVATION"}}
+        return {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pulumi
 
 from accelerator_fleet.plan.model import PoolPlan, SitePlan
+from accelerator_fleet_components import provisioning
 from accelerator_fleet_components.timeouts import timeouts
 from accelerator_fleet_components.tokens import token
 
@@ -78,8 +79,9 @@ class SiteQueues(pulumi.ComponentResource):
                 "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": site.jobs_namespace}},
                 "preemption": {"withinClusterQueue": "LowerPriority"},
                 "resourceGroups": resource_groups(pools),
+                **provisioning.strategy(pools),
             },
-            [*after, *flavors],
+            [*after, *flavors, *provisioning.checks(pools, self._object, after)],
         )
         # After the queue, so that it goes before it: Kueue keeps a queue while jobs run from it.
         self.namespace = core.v1.Namespace(
@@ -91,7 +93,8 @@ class SiteQueues(pulumi.ComponentResource):
             self._object("LocalQueue", pool.local_queue, {"clusterQueue": site.queue}, [queue, self.namespace], site)
 
     def _flavor(self, pool: PoolPlan, site: SitePlan, after: list[pulumi.Resource]) -> CustomResource:
-        taints = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in pool.taints]
+        all_ = (*pool.taints, *(pool.demand.taints if pool.demand else ()))
+        taints = [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in all_]
         # Nodes that the fleet made bear the pool's label; those of an existing cluster are found by their own.
         found_by = pool.node_selector if site.kind == "existing" else {POOL_LABEL: pool.name}
         spec: dict[str, object] = {"nodeLabels": found_by}

@@ -9,7 +9,7 @@ import pytest
 from accelerator_fleet.catalog.model import GkeCapacityRule
 from accelerator_fleet.plan.google_capacity import RESERVATION, reservation_of
 from accelerator_fleet.spec.capacity import CapacitySpec, Mode
-from tests.pure.sites import C, GKE, made, refusal
+from tests.pure.sites import GKE, C, made, refusal
 
 RULES: dict[str, GkeCapacityRule] = C.gke_capacity.entries
 MODES = sorted(RULES)

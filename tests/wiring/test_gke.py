@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from accelerator_fleet.plan.model import DemandPlan, Taint
 from tests.wiring.plans import fleet, gke_site, pool, tpu
 from tests.wiring.recorder import Recorder, build
 
 NODE_POOL = "gcp:container/nodePool:NodePool"
+FLAVOR = "kubernetes:kueue.x-k8s.io/v1beta2:ResourceFlavor"
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +177,62 @@ def test_an_autoscaler_owns_the_count_that_it_is_given() -> None:
     group = build(fleet((gke_site(),), (auto,))).one(NODE_POOL, "pretrain").inputs
     assert "nodeCount" not in group
     assert group["autoscaling"] == {"minNodeCount": 0, "maxNodeCount": 4}
+
+
+def by_jobs(**more: Any) -> DemandPlan:
+    fields = {"flex_start": True, "queued": False, "max_run_seconds": 21600, "auto_repair": False}
+    return DemandPlan(**{**fields, "no_reservation": True, **more})
+
+
+def test_flex_start_says_what_gke_wants_said() -> None:
+    flex = pool(capacity_mode="flex-start", scaling="auto", min_nodes=0, demand=by_jobs())
+    group = build(fleet((gke_site(),), (flex,))).one(NODE_POOL, "pretrain").inputs
+    assert "nodeCount" not in group
+    assert "initialNodeCount" not in group
+    assert group["autoscaling"] == {"minNodeCount": 0, "maxNodeCount": 2, "locationPolicy": "ANY"}
+    assert group["management"] == {"autoRepair": False, "autoUpgrade": True}
+    assert "queuedProvisioning" not in group
+    node = group["nodeConfig"]
+    assert (node["flexStart"], node["maxRunDuration"]) == (True, "21600s")
+    assert node["reservationAffinity"] == {"consumeReservationType": "NO_RESERVATION"}
+    assert "spot" not in node
+
+
+def test_a_queued_pool_has_its_own_admission_check() -> None:
+    gke = "cloud.google.com/gke-queued"
+    demand = by_jobs(queued=True, taints=(Taint(key=gke, value="true", effect="NoSchedule"),))
+    slice_ = tpu(capacity_mode="queued-provisioning", scaling="auto", min_nodes=0, demand=demand)
+    found = build(fleet((gke_site(),), (pool(), slice_)))
+    group = found.one(NODE_POOL, "tpu").inputs
+    assert group["queuedProvisioning"] == {"enabled": True}
+    assert group["autoscaling"] == {"minNodeCount": 0, "maxNodeCount": 4, "locationPolicy": "ANY"}
+    assert group["nodeConfig"]["flexStart"] is True
+    assert "maxRunDuration" not in group["nodeConfig"]  # each request has its own
+    assert gke not in {t["key"] for t in group["nodeConfig"]["taints"]}
+    (check,) = found.of("kubernetes:kueue.x-k8s.io/v1beta2:AdmissionCheck")
+    assert check.inputs["spec"]["controllerName"] == "kueue.x-k8s.io/provisioning-request"
+    (config,) = found.of("kubernetes:kueue.x-k8s.io/v1beta2:ProvisioningRequestConfig")
+    assert check.inputs["spec"]["parameters"]["name"] == config.inputs["metadata"]["name"]
+    assert config.inputs["spec"]["provisioningClassName"] == "queued-provisioning.gke.io"
+    assert config.inputs["spec"]["managedResources"] == ["google.com/tpu"]
+    assert config.inputs["spec"]["parameters"] == {"maxRunDurationSeconds": "21600", "tpu-topology": "4x4"}
+    (queue,) = found.of("kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue")
+    rows = queue.inputs["spec"]["admissionChecksStrategy"]["admissionChecks"]
+    assert rows == [{"name": "queued-tpu", "onFlavors": ["tpu"]}]
+    flavors = {f.inputs["metadata"]["name"]: f.inputs["spec"] for f in found.of(FLAVOR)}
+    assert gke in {t["key"] for t in flavors["tpu"]["tolerations"]}
+    assert gke not in {t["key"] for t in flavors["pretrain"]["tolerations"]}
+
+
+def test_a_calendar_pool_names_its_reservation_and_counts_nothing() -> None:
+    named = "projects/other-9/reservations/r1"
+    plain = by_jobs(flex_start=False, max_run_seconds=None, auto_repair=True, no_reservation=False)
+    more = {"scaling": "auto", "min_nodes": 0, "placement_policy": False, "reservation": named, "demand": plain}
+    group = build(fleet((gke_site(),), (pool(capacity_mode="calendar", **more),))).one(NODE_POOL, "pretrain").inputs
+    assert group["nodeConfig"]["reservationAffinity"]["values"] == [named]
+    assert not {"flexStart", "maxRunDuration"} & set(group["nodeConfig"])
+    assert group["management"]["autoRepair"] is True
+    assert group["autoscaling"]["minNodeCount"] == 0
 
 
 def test_outputs_name_what_a_person_looks_for(made: Recorder) -> None:
