@@ -35,6 +35,7 @@ def test_sixteen_h100_on_demand() -> None:
 def test_spot_and_blocks_have_their_own_prices_and_a_reservation_the_on_demand_one() -> None:
     reserved = {"mode": "reserved", "reservation": "cr-0a1b2c3d"}
     block = {"mode": "capacity-block", "reservation": "cr-0a1b2c3d"}
+    block |= {"starts": "2027-01-04T11:30:00Z", "ends": "2027-01-11T11:30:00Z"}
     assert month(chip="h100", cards=8, capacity=reserved).usd == pytest.approx(55.04 * 730)
     assert month(chip="h100", cards=8, capacity={"mode": "spot"}).usd == pytest.approx(11.2543 * 730)
     assert month(chip="h100", cards=8, capacity=block).usd == pytest.approx(34.608 * 730)

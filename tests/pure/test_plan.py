@@ -23,6 +23,8 @@ from accelerator_fleet.plan.network import private_block, public_block
 ROOT = Path(__file__).parents[2]
 C = catalog.load()
 REGIONS = sorted(C.zones.entries)
+BLOCK = {"mode": "capacity-block", "reservation": "cr-0a1b2c3d"}
+BLOCK |= {"starts": "2027-01-04T11:30:00Z", "ends": "2027-01-11T11:30:00Z"}
 SPANNING = sorted(m for m, e in C.machines.entries.items() if e.spans_nodes and e.cards_per_node)
 
 
@@ -149,7 +151,7 @@ def test_one_card_machines_get_one_plain_interface_and_no_group() -> None:
         ({"mode": "on-demand"}, True),
         ({"mode": "spot"}, True),
         ({"mode": "reserved", "reservation": "cr-0a1b2c3d"}, False),
-        ({"mode": "capacity-block", "reservation": "cr-0a1b2c3d"}, False),
+        (BLOCK, False),
     ],
 )
 def test_placement_groups_only_where_the_capacity_can_be_in_one(capacity: dict[str, str], group: bool) -> None:
@@ -169,7 +171,7 @@ def test_old_nodes_go_first_where_a_reservation_holds_one_set_only() -> None:
 
 
 def test_a_capacity_blocks_pool_starts_empty() -> None:
-    p = one(capacity={"mode": "capacity-block", "reservation": "cr-0a1b2c3d"}, zone="us-east-2a")
+    p = one(capacity=BLOCK, zone="us-east-2a")
     assert (p.desired_nodes, p.min_nodes, p.nodes) == (0, 0, 2)
 
 

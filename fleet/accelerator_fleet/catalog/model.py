@@ -66,7 +66,7 @@ class Word(Entry):
     aliases: tuple[str, ...]
 
 
-Usage = Literal["on-demand", "spot", "capacity-block"]
+Usage = Literal["on-demand", "spot", "capacity-block", "flex-start"]  # flex-start: where it is on-demand's exception
 
 
 class AnyMachine(Entry):
@@ -207,7 +207,24 @@ class GkeCapacityRule(CapacityRule):
     taints: tuple[str, ...] = ()  # keys of taints that GKE sets on such nodes, with the value "true"
 
     def sells(self, name: str, machine: AnyMachine) -> bool:
-        return self.usage in machine.usage and (self.sold is None or name in self.sold)
+        had = self.usage in machine.usage or (self.flex_start and not self.queued and "flex-start" in machine.usage)
+        return had and (self.sold is None or name in self.sold)
+
+
+class EksVersion(Entry):
+    """A Kubernetes version on EKS: AMI releases that were published for it (of every AL2023 variant), oldest first."""
+
+    release: str  # what new node groups get
+    releases: tuple[str, ...]
+
+
+class Change(Entry):
+    """What a change of one field of a PoolPlan does to nodes that are up, by kind of site."""
+
+    kind: Literal["eks", "gke"]
+    field: str
+    effect: Literal["replace", "roll", "live", "none"]  # worst first
+    why: str
 
 
 class Addon(Entry):
@@ -225,6 +242,30 @@ class Image(Entry):
 
     ami_type: str
     resource: str | None
+
+
+class Quota(Entry):
+    """A quota that a machine counts against. Keys: `aws/<family>/<usage>`, `gcp/<accelerator>/<usage>`, `<cloud>/*/<mode>`."""
+
+    service: str  # of Service Quotas, or of the Cloud Quotas API
+    name: str  # as the console shows it
+    code: str  # what the API calls it; "": read nowhere
+    counts: Literal["vcpu", "cards", "none"]
+    unit: str
+
+
+class MigProfiles(Entry):
+    """How NVIDIA's MIG divides one chip: profile -> instances of it on one card, and the profiles that GKE takes."""
+
+    profiles: dict[str, int]
+    gke: tuple[str, ...]
+
+
+class SharingRule(Entry):
+    """A way of sharing cards on a kind of site, or of a vendor's cards. `refuse` "": it can be had; `most` 0: no limit."""
+
+    refuse: str
+    most: int
 
 
 class Runtime(Entry):
@@ -311,3 +352,8 @@ class Catalog(Frozen):
     tpu: Table[TpuShapes]
     cloud_tpu: Table[CloudTpu]
     volumes: Table[VolumeService]
+    eks_versions: Table[EksVersion]
+    changes: Table[Change]
+    quotas: Table[Quota]
+    mig: Table[MigProfiles]
+    sharing: Table[SharingRule]

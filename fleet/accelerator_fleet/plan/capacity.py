@@ -7,12 +7,14 @@ from typing import Final
 
 from accelerator_fleet.catalog.model import AnyMachine, CapacityRule, Catalog
 from accelerator_fleet.plan.google_capacity import named_well
+from accelerator_fleet.plan.purchases import PREFIX
 from accelerator_fleet.spec.capacity import CapacitySpec
 from accelerator_fleet.spec.model import FleetSpec, PoolSpec
 
 # https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservation.html
 RESERVATION: Final = re.compile(r"cr-[0-9a-f]{8,17}")
-OF_POOL: Final = ("zone", "scaling", "min_cards")  # fields of the pool that rules speak of; the others are `capacity`'s
+# Fields of the pool that rules speak of; the others are `capacity`'s.
+OF_POOL: Final = ("zone", "scaling", "min_cards", "queue", "taints", "disk", "sharing")
 
 
 def check_capacity(
@@ -43,7 +45,8 @@ def check_capacity(
 
 def _said(pool: PoolSpec) -> dict[str, object]:
     """What the pool says of the fields that rules speak of. `scaling: auto` is what a mode may be by itself."""
-    of_pool = {"zone": pool.zone, "min_cards": pool.min_cards or None}
+    of_pool: dict[str, object] = {"zone": pool.zone, "min_cards": pool.min_cards or None, "taints": pool.taints or None}
+    of_pool |= {"queue": pool.queue, "disk": pool.disk, "sharing": pool.sharing}
     counted = "fixed" if pool.scaling == "fixed" else None
     return {**{f: getattr(pool.capacity, f) for f in CapacitySpec.model_fields}, **of_pool, "scaling": counted}
 
@@ -54,7 +57,7 @@ def _where(index: int, field: str) -> str:
 
 def _named_well(spec: FleetSpec, index: int, said: str, kind: str) -> None:
     path = f"pools[{index}].capacity.reservation"
-    if kind == "eks" and not RESERVATION.fullmatch(said):
+    if kind == "eks" and not RESERVATION.fullmatch(said) and not said.startswith(PREFIX):
         text = f"'{said}' is no capacity reservation id: cr- and 8 to 17 hex digits"
         raise spec.error(path, text)
     if kind == "gke":

@@ -13,8 +13,11 @@ from accelerator_fleet.plan.names import kept_flavor, name_errors
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.plan.overrides import overridden, prices
 from accelerator_fleet.plan.pool import plan_pool, with_sites_that_can
+from accelerator_fleet.plan.purchases import applied, drawn, naming_errors, plan_purchases
+from accelerator_fleet.plan.queued import kind_error
 from accelerator_fleet.plan.reservations import shared
 from accelerator_fleet.plan.site import plan_site, site_errors
+from accelerator_fleet.plan.versions import upgrade_errors
 from accelerator_fleet.plan.volume import plan_volume
 from accelerator_fleet.spec.check import check
 from accelerator_fleet.spec.model import FleetSpec
@@ -26,8 +29,10 @@ Placements = Mapping[str, tuple[str, str]]
 def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPlan:
     """See `accelerator_fleet.plan.plan`."""
     check(spec)
+    raise_all(naming_errors(spec))
+    spec = applied(spec)
     catalog = overridden(spec, catalog)
-    errors = name_errors(spec, catalog)
+    errors = name_errors(spec, catalog) + upgrade_errors(spec, catalog, placements)
     broken: set[str] = set()
     for i, site in enumerate(spec.sites):
         found = site_errors(spec, i, catalog)
@@ -37,7 +42,9 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
     said = spec.defaults.protect
     protect = spec.env != UNPROTECTED_ENV if said is None else said
     notes = Notes()
+    purchases = plan_purchases(spec, catalog, placements, notes, errors)
     pools = _pools(spec, catalog, placements, notes, errors, broken, protect=protect)
+    errors += [error for _, error in drawn(spec, pools, purchases)]
     pools = [p.model_copy(update={"flavor": kept_flavor(p, placements.get(f"flavors/{p.name}"))}) for p in pools]
     raise_all(_once(errors))
     volumes = _volumes(spec, catalog, placements, notes, errors, pools, protect=protect)
@@ -52,6 +59,7 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
             catalog,
             notes,
             protect=protect,
+            version=placements.get(f"versions/sites/{s.name}"),
         )
         for i, s in enumerate(spec.sites)
     )
@@ -66,6 +74,7 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
         relied_on=notes.facts,
         reasons=notes.reasons,
         volumes=tuple(volumes),
+        purchases=tuple(purchases),
         prices=prices(spec),
         warnings=notes.warnings,
     )
@@ -87,8 +96,13 @@ def _pools(
             continue  # its errors would only follow from the site's
         try:
             kept, held = placements.get(pool.name), placements.get(f"reservations/{pool.name}")
-            made = plan_pool(spec, i, catalog, notes, protect=protect, kept=kept, held=held, broken=frozenset(broken))
-            pools.append(made)
+            was = placements.get(f"versions/{pool.name}")
+            off = frozenset(broken)
+            pools.append(
+                plan_pool(spec, i, catalog, notes, protect=protect, kept=kept, held=held, version=was, broken=off)
+            )
+            changed = kind_error(spec, i, pools[-1], placements)
+            errors += [changed] if changed else []
         except FleetError as e:
             errors += e.errors
     errors += [with_sites_that_can(spec, i, e, catalog, frozenset(broken)) for i, e in shared(spec, pools)]

@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict
 
 FactStatus = Literal["verified", "derived", "estimate", "unknown"]
 CapacityMode = Literal[
-    "on-demand", "spot", "reserved", "capacity-block", "flex-start", "queued-provisioning", "calendar", "existing"
-]  # existing: nodes that are there
+    "on-demand", "spot", "reserved", "capacity-block", "flex-start", "queued-provisioning", "calendar", "existing",
+    "queued-resource",
+]  # fmt: skip  # existing: nodes that are there
 Layer = Literal["base", "pools", "cluster"]
 
 
@@ -111,6 +112,8 @@ class SystemPoolPlan(Frozen):
     disk_gib: int
     ami_type: str
     labels: dict[str, str]
+    release: str | None = None  # eks: AMI release; None: not pinned
+    kubernetes: str | None = None  # eks: of the nodes; None: as the cluster's
 
 
 class AddonPlan(Frozen):
@@ -123,6 +126,7 @@ class AddonPlan(Frozen):
     chart: str | None = None  # OCI or repository reference of the vendor's chart; None: plain objects
     digest: str | None = None
     image: str | None = None
+    configs: dict[str, str] = {}  # nvidia-device-plugin: named configurations, which nodes choose by a label
 
 
 class ClusterPlan(Frozen):
@@ -190,6 +194,36 @@ class DemandPlan(Frozen):
     taints: tuple[Taint, ...] = ()  # that GKE sets itself
 
 
+class SharingPlan(Frozen):
+    """Every card of a pool is `parts` devices of the pool's resource; a pod takes one of them."""
+
+    way: Literal["mig", "time_slicing", "mps"]
+    parts: int  # per card
+    profile: str | None = None  # mig: "1g.10gb"
+
+
+class QuotaPlan(Frozen):
+    """What a pool takes of one quota of its account or project, at its largest."""
+
+    service: str  # "ec2", "compute.googleapis.com"
+    name: str
+    code: str  # "L-417A185B"; "": not known
+    amount: int
+    unit: str  # "vCPU", "cards", "chips", "-": nothing is counted
+    status: FactStatus
+
+
+class QueuedPlan(Frozen):
+    """A Cloud TPU queued resource: a request for slices that stand beside the cluster, without Kubernetes."""
+
+    id: str  # its name in the zone; carries the shape key: another request is another queued resource
+    accelerator_type: str  # "v5litepod-16"
+    runtime_version: str  # "v2-alpha-tpuv5-lite"
+    provision: str  # on-demand, spot, reserved
+    wait: str  # accepted, active: when `up` goes on
+    valid_until: str | None = None  # RFC 3339, or a duration from its creation: "24h"
+
+
 class PoolPlan(Frozen):
     """Nodes of one chip and shape in exactly one zone. Counts: cards, nodes (of all slices together).
 
@@ -245,7 +279,17 @@ class PoolPlan(Frozen):
     ends: str | None = None
     raised_at: str | None = None  # capacity block: the group is raised to `nodes` by a scheduled action
     drained_at: str | None = None  # capacity block: EKS scales the group to 0 by an action of its own
+    kubernetes: str | None = None  # of the nodes: "1.36"; None: as the cluster's, or as found
+    release: str | None = None  # eks: AMI release, "1.36.3-20260903"; None: not pinned
     demand: DemandPlan | None = None  # GKE: flex-start, queued-provisioning, calendar
+    queued: QueuedPlan | None = None  # Cloud TPU queued resource: beside the cluster; flavour and queue are ""
+    sharing: SharingPlan | None = None  # None: whole cards by request
+    quotas: tuple[QuotaPlan, ...] = ()
+
+    @property
+    def devices_per_node(self) -> int:
+        """What a node shows of `resource`: its cards, or their parts."""
+        return self.cards_per_node * (self.sharing.parts if self.sharing else 1)
 
 
 class PurchasePlan(Frozen):
@@ -329,6 +373,10 @@ class FleetPlan(Frozen):
     def purchases_of(self, site: str) -> tuple[PurchasePlan, ...]:
         """The capacity blocks bought for one site, in the spec's order."""
         return tuple(p for p in self.purchases if p.site == site)
+
+    def cluster_pools_of(self, site: str) -> tuple[PoolPlan, ...]:
+        """The pools of one site whose nodes are the cluster's: queued resources have none there."""
+        return tuple(p for p in self.pools_of(site) if p.queued is None)
 
     def volumes_of(self, site: str) -> tuple[VolumePlan, ...]:
         """The volumes of one site, in the spec's order."""

@@ -41,6 +41,7 @@ class Notes:
         """Adds what a trial collected, now that it is the one used."""
         self._facts = {**other._facts, **self._facts}
         self._reasons += other._reasons
+        self._warnings += other._warnings
 
     @property
     def facts(self) -> tuple[Fact, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from accelerator_fleet.catalog.model import Catalog
-from accelerator_fleet.errors import FleetError
+from accelerator_fleet.catalog.model import CapacityRule, Catalog
+from accelerator_fleet.errors import FleetError, raise_all
 from accelerator_fleet.plan.capacity import check_capacity
 from accelerator_fleet.plan.common import common, labels, pool_bounds, taints
 from accelerator_fleet.plan.existing_pool import existing_pool
@@ -15,7 +15,12 @@ from accelerator_fleet.plan.machine import choose
 from accelerator_fleet.plan.model import PoolPlan
 from accelerator_fleet.plan.names import flavor_name, group_prefix, shape_key
 from accelerator_fleet.plan.notes import Notes
+from accelerator_fleet.plan.purchases import purchase_of
+from accelerator_fleet.plan.quotas import with_quotas
 from accelerator_fleet.plan.reservations import old_goes_first, ruled_out
+from accelerator_fleet.plan.sharing import shared
+from accelerator_fleet.plan.times import later, times_errors
+from accelerator_fleet.plan.versions import node_version
 from accelerator_fleet.plan.zone import choose_zone
 from accelerator_fleet.spec.capacity import CapacitySpec
 from accelerator_fleet.spec.model import FleetSpec
@@ -34,10 +39,12 @@ def plan_pool(
     protect: bool,
     kept: tuple[str, str] | None = None,
     held: tuple[str, str] | None = None,
+    version: tuple[str, str] | None = None,
     broken: frozenset[str] = frozenset(),
 ) -> PoolPlan:
     """`pools[index]`. `broken`: sites with errors of their own. `kept`: the site and zone that it is in, which
-    stay while they are among the spec's and can carry it; `held`: the reservation and machine of its nodes.
+    stay while they are among the spec's and can carry it; `held`: the reservation and machine of its nodes;
+    `version`: their Kubernetes version and release, where it stays on its site.
 
     Raises the FleetError of its first site, with the sites that could, when none of its sites can carry it.
     """
@@ -50,7 +57,8 @@ def plan_pool(
         stays = kept is not None and kept[0] == name
         tried = Notes()
         try:
-            out = _on_site(spec, index, name, catalog, tried, protect=protect, zone=kept[1] if kept and stays else None)
+            zone, of_nodes = (kept[1], version) if kept and stays else (None, None)
+            out = _on_site(spec, index, name, catalog, tried, protect=protect, zone=zone, version=of_nodes)
             wrong = ruled_out(spec, index, out, kept, held)
             if wrong:
                 raise wrong
@@ -104,16 +112,26 @@ def _fits(spec: FleetSpec, index: int, name: str, catalog: Catalog) -> str | Non
 
 
 def _on_site(
-    spec: FleetSpec, index: int, name: str, catalog: Catalog, notes: Notes, *, protect: bool, zone: str | None = None
+    spec: FleetSpec,
+    index: int,
+    name: str,
+    catalog: Catalog,
+    notes: Notes,
+    *,
+    protect: bool,
+    zone: str | None = None,
+    version: tuple[str, str] | None = None,
 ) -> PoolPlan:
     site_index = next(i for i, s in enumerate(spec.sites) if s.name == name)
-    match spec.sites[site_index].kind:
+    kind = spec.sites[site_index].kind
+    match kind:
         case "gke":
-            return google_pool(spec, index, site_index, catalog, notes, protect=protect, kept=zone)
+            out = google_pool(spec, index, site_index, catalog, notes, protect=protect, kept=zone)
         case "existing":
-            return existing_pool(spec, index, site_index, catalog, notes, protect=protect)
+            out = existing_pool(spec, index, site_index, catalog, notes, protect=protect)
         case _:
-            return _eks_pool(spec, index, site_index, catalog, notes, protect=protect, kept=zone)
+            out = _eks_pool(spec, index, site_index, catalog, notes, protect=protect, kept=zone, version=version)
+    return with_quotas(shared(spec, index, kind, out, catalog, notes), kind, catalog)
 
 
 def _eks_pool(
@@ -125,12 +143,18 @@ def _eks_pool(
     *,
     protect: bool,
     kept: str | None,
+    version: tuple[str, str] | None,
 ) -> PoolPlan:
     pool, site = spec.pools[index], spec.sites[site_index]
     shape = choose(spec, index, site.kind, catalog, notes)
     machine = catalog.machines.entries[shape.machine]
     rule = check_capacity(spec, index, site.kind, shape.machine, machine, catalog)
     zone = choose_zone(spec, index, site_index, site, shape.machine, catalog, notes, kept)
+    times = _times(spec, index, rule)
+    said = (f"pools[{index}].version", pool.version) if pool.version else None
+    if said is None and site.version:
+        said = (f"sites[{site_index}].version", site.version)
+    of_nodes = node_version(spec, site, f"pools[{index}].version", said, version, catalog, notes)
     layout = interfaces(machine)
     topology = machine.network_node_layers > 0 and catalog.zones.entries[site.region].instance_topology
     new_group = bool(layout) and rule.new_placement_group
@@ -170,4 +194,22 @@ def _eks_pool(
         topology=topology,
         existing_placement_group=pool.capacity.placement_group,
         desired_nodes=0 if rule.usage == "capacity-block" else None,
+        purchase=purchase_of(pool),
+        kubernetes=of_nodes.kubernetes,
+        release=of_nodes.release,
+        **times,
     )
+
+
+def _times(spec: FleetSpec, index: int, rule: CapacityRule) -> dict[str, Any]:
+    """The dates of a capacity block, and what happens at them; nothing where the capacity has none."""
+    capacity = spec.pools[index].capacity
+    raise_all(list(times_errors(spec, f"pools[{index}].capacity", capacity.starts, capacity.ends)))
+    if capacity.starts is None or capacity.ends is None or rule.start_minutes is None or rule.drain_minutes is None:
+        return {}
+    return {
+        "starts": capacity.starts,
+        "ends": capacity.ends,
+        "raised_at": later(capacity.starts, rule.start_minutes),
+        "drained_at": later(capacity.ends, -rule.drain_minutes),
+    }

@@ -12,6 +12,8 @@ from accelerator_fleet.plan.model import AddonPlan, ClusterPlan, PoolPlan, SiteP
 from accelerator_fleet.plan.names import cluster_name
 from accelerator_fleet.plan.network import plan_network
 from accelerator_fleet.plan.notes import Notes
+from accelerator_fleet.plan.sharing import PLUGIN, plugin_configs
+from accelerator_fleet.plan.versions import node_version
 from accelerator_fleet.plan.zone import with_family, zones_of
 from accelerator_fleet.spec.model import AddonState, FleetSpec, SiteSpec, SystemSpec
 
@@ -87,8 +89,12 @@ def plan_site(
     notes: Notes,
     *,
     protect: bool,
+    version: tuple[str, str] | None = None,
 ) -> SitePlan:
-    """One site; `pools` and `volumes` are the ones planned on it: they decide plugins and further networks."""
+    """One site; `pools` and `volumes` are the ones planned on it: they decide plugins and further networks.
+
+    `version`: Kubernetes version and release ("": not pinned) of its system nodes that are up.
+    """
     site = spec.sites[index]
     if site.kind == "gke":
         return _google_site(spec, index, pools, volumes, catalog, notes, protect=protect)
@@ -106,7 +112,7 @@ def plan_site(
         region=site.region,
         network=network,
         cluster=_cluster(spec, site, _common_zones(catalog, site, reached), protect=protect),
-        system_pool=None if existing else _system_pool(spec, site, reached, catalog),
+        system_pool=None if existing else _system_pool(spec, index, reached, catalog, notes, version),
         addons=_addons(site, pools, catalog),
         jobs_namespace=JOBS_NAMESPACE,
         topology_name=QUEUE if catalog.zones.entries[site.region].instance_topology else None,
@@ -188,7 +194,17 @@ def _cluster(spec: FleetSpec, site: SiteSpec, zones: tuple[str, ...], *, protect
     )
 
 
-def _system_pool(spec: FleetSpec, site: SiteSpec, reached: tuple[str, ...], catalog: Catalog) -> SystemPoolPlan:
+def _system_pool(
+    spec: FleetSpec,
+    index: int,
+    reached: tuple[str, ...],
+    catalog: Catalog,
+    notes: Notes,
+    version: tuple[str, str] | None,
+) -> SystemPoolPlan:
+    site, path = spec.sites[index], f"sites[{index}].version"
+    said = (path, site.version) if site.version else None
+    of_nodes = node_version(spec, site, path, said, version, catalog, notes)
     system: SystemSpec = site.system or spec.defaults.system
     machine = _system_machine(system)
     offered = with_family(catalog, site.region, machine.partition(".")[0])
@@ -202,6 +218,8 @@ def _system_pool(spec: FleetSpec, site: SiteSpec, reached: tuple[str, ...], cata
         disk_gib=system.disk,
         ami_type=catalog.images.entries["system"].ami_type,
         labels={"accelerator-fleet.dev/pool": "system"},
+        release=of_nodes.release,
+        kubernetes=of_nodes.kubernetes,
     )
 
 
@@ -229,6 +247,7 @@ def _addons(site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog) -> tu
                 namespace=entry.namespace,
                 chart=entry.chart,
                 image=image,
+                configs=plugin_configs(pools) if name == PLUGIN else {},
             )
         )
     return tuple(out)

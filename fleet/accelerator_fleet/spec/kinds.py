@@ -20,7 +20,7 @@ NEEDS: Final = {
     "existing": {"kubeconfig": "how the cluster is reached: {context: lab}"},
 }
 TAKES: Final = {
-    "eks": {"account", "region", "cidr", "vpc", "network", "cluster", "kubernetes", "system", "addons"},
+    "eks": {"account", "region", "cidr", "vpc", "network", "cluster", "kubernetes", "version", "system", "addons"},
     "gke": {"project", "region", "cidr", "network", "cluster", "kubernetes", "system", "addons", "maintenance"},
     "existing": {"kubeconfig", "addons"},
 }

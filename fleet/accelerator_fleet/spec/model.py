@@ -13,6 +13,7 @@ from accelerator_fleet.errors import FleetError, unknown
 from accelerator_fleet.spec.base import Count, Model
 from accelerator_fleet.spec.capacity import CapacitySpec
 from accelerator_fleet.spec.purchase import PurchaseSpec
+from accelerator_fleet.spec.sharing import SharingSpec
 
 SITE_KINDS: Final = ("eks", "gke", "existing")
 LATER_SITE_KINDS: Final = ("racks",)
@@ -144,6 +145,9 @@ class SiteSpec(Model):
     network: NetworkSpec = Field(default_factory=NetworkSpec, description="settings of the created network")
     cluster: ClusterSpec = Field(default_factory=ClusterSpec, description="settings, or an existing cluster")
     kubernetes: str | None = Field(default=None, description="overrides defaults.kubernetes")
+    version: str | None = Field(
+        default=None, description="pins the nodes of the site: AMI release (eks), node version (gke)"
+    )
     system: SystemSpec | None = Field(default=None, description="overrides defaults.system as a whole")
     addons: dict[str, AddonSpec] = Field(default_factory=dict, description="add-on -> state and version")
     maintenance: MaintenanceSpec | None = Field(default=None, description="when the cluster may be touched (gke)")
@@ -192,7 +196,10 @@ class PoolSpec(Model):
         description="existing: labels that the pool's nodes bear; default: all nodes with the chip's resource",
     )
     queue: str | None = Field(default=None, description="LocalQueue that jobs name; default: the pool's name")
-    version: str | None = Field(default=None, description="pins the nodes: AMI release (eks), node version (gke)")
+    sharing: SharingSpec | None = Field(default=None, description="parts of a card for jobs; default: whole cards")
+    version: str | None = Field(
+        default=None, description="pins the nodes: AMI release (eks), node version (gke), runtime version"
+    )
 
 
 class NfsSpec(Model):
