@@ -42,7 +42,8 @@ def pool_month(pool: PoolPlan, region: str, prices: Prices) -> Estimate:
     """A pool's nodes for a month, without storage and traffic; zero for nodes that are there already."""
     if pool.capacity_mode == "existing":
         return Estimate(0.0, None)
-    return _month(pool.machine, region, PRICED_AS[pool.capacity_mode], pool.nodes, prices)
+    mode = pool.queued.provision if pool.queued else pool.capacity_mode
+    return _month(pool.machine, region, PRICED_AS[mode], pool.nodes, prices)
 
 
 def system_month(site: SitePlan, prices: Prices) -> Estimate:

@@ -104,6 +104,8 @@ def names(sites: tuple[SitePlan, ...], pools: tuple[PoolPlan, ...]) -> Iterator[
     kinds = {s.name: s.kind for s in sites}
     for i, pool in enumerate(pools):
         path = f"pools[{i}].name"
+        if pool.queued is not None:
+            continue
         yield Derived(f"ResourceFlavor of {pool.site}", pool.flavor, path, f"pool {pool.name}")
         if kinds[pool.site] == "gke":
             yield Derived("GKE node pool", pool.name, path, f"pool {pool.name}")

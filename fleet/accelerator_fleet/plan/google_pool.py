@@ -12,6 +12,7 @@ from accelerator_fleet.plan.machine import Shape, choose
 from accelerator_fleet.plan.model import DemandPlan, PoolPlan
 from accelerator_fleet.plan.names import group_prefix, shape_key
 from accelerator_fleet.plan.notes import Notes
+from accelerator_fleet.plan.queued import MODE, queued_pool
 from accelerator_fleet.plan.zone import choose_zone
 from accelerator_fleet.spec.model import FleetSpec
 
@@ -27,6 +28,8 @@ def google_pool(
     kept: str | None,
 ) -> PoolPlan:
     """`pools[index]` on a GKE site. Raises FleetError."""
+    if spec.pools[index].capacity.mode == MODE:
+        return queued_pool(spec, index, site_index, catalog, notes, protect=protect, kept=kept)
     pool, site = spec.pools[index], spec.sites[site_index]
     shape = choose(spec, index, site.kind, catalog, notes)
     machine = catalog.gke_machines.entries[shape.machine]

@@ -34,6 +34,8 @@ def flavor_name(pool: PoolPlan) -> str:
     plain = pool.topology and [(t.key, t.value, t.effect) for t in pool.taints] == gpu
     if plain or pool.capacity_mode == "existing":
         return pool.name
+    if pool.queued is not None:
+        return ""  # nothing of it is in the cluster
     return f"{pool.name}-{flavor_key(pool)}"
 
 
@@ -48,6 +50,8 @@ def kept_flavor(pool: PoolPlan, kept: tuple[str, str] | None) -> str:
 
     A name that is up for something else is not taken: Kueue would refuse the change.
     """
+    if pool.queued is not None:
+        return ""
     name, was_for = kept or ("", "")
     if was_for in {flavor_key(pool), f"{OF_SHAPE}{pool.shape_key}"}:
         return name

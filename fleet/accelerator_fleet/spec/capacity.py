@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, get_args
+from typing import Literal
 
-from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
 from accelerator_fleet.spec.base import Model
 
-LATER_MODES: Final = ("queued-resource",)
-Mode = Literal["on-demand", "spot", "reserved", "capacity-block", "flex-start", "queued-provisioning", "calendar"]
-
-
-def _mode(value: object) -> object:
-    if value in LATER_MODES:
-        text = f"'{value}' is not yet available in this version; available: {', '.join(get_args(Mode))}"
-        raise PydanticCustomError("fleet", "{text}", {"text": text})
-    return value
-
-
-CapacityMode = Annotated[Mode, BeforeValidator(_mode)]
+Mode = Literal[
+    "on-demand", "spot", "reserved", "capacity-block", "flex-start", "queued-provisioning", "calendar",
+    "queued-resource",
+]  # fmt: skip
 
 
 class CapacitySpec(Model):
     """How the nodes are got."""
 
-    mode: CapacityMode = Field(
+    mode: Mode = Field(
         default="on-demand",
-        description="on-demand, spot, reserved; eks: capacity-block; gke: flex-start, queued-provisioning, calendar",
+        description="on-demand, spot, reserved; eks: capacity-block; gke: flex-start, queued-provisioning, calendar, "
+        "queued-resource",
     )
     reservation: str | None = Field(
         default=None,
@@ -45,4 +37,14 @@ class CapacitySpec(Model):
     ends: str | None = Field(default=None, description="capacity-block, calendar: when it ends, RFC 3339, quoted")
     max_run: str | None = Field(
         default=None, description='flex-start, queued-provisioning: longest life of a node: "6h", "7d" (10m to 7d)'
+    )
+    valid_until: str | None = Field(
+        default=None,
+        description='queued-resource: when the request lapses: RFC 3339, quoted, or from its creation: "24h"',
+    )
+    wait: Literal["accepted", "active"] | None = Field(
+        default=None, description="queued-resource: `up` goes on when it is queued (default), or when its nodes run"
+    )
+    provision: Literal["on-demand", "spot", "reserved"] | None = Field(
+        default=None, description="queued-resource: how the chips are bought; default: on-demand, or its reservation"
     )
