@@ -19,7 +19,8 @@ POOLS: Final = (NODE_GROUP, NODE_POOL)
 SIGNS: Final = (
     (r"InsufficientInstanceCapacity|GCE_STOCKOUT|ZONE_RESOURCE_POOL_EXHAUSTED", "stock"),
     (r"VcpuLimitExceeded|MaxSpotInstanceCountExceeded|QUOTA_EXCEEDED|Insufficient regional quota", "quota"),
-    (r"ReservationCapacityExceeded|RESERVATION_EXHAUSTED|Specified reservation", "reservation"),
+    (r"ReservationCapacityExceeded|Specified reservation|Reservation does not have enough resources", "reservation"),
+    (r"reservation \"[^\"]+\" not found for node pool", "no reservation"),
     (r"failed to join the kubernetes cluster|registered with the cluster", "join"),
     (r"created in the error state", "error"),
     (r"timeout while waiting|has state \"PROVISIONING\"", "slow"),
@@ -29,6 +30,7 @@ SAID: Final = {
     "stock": "{zone} has no {machine} to give now",
     "quota": "the account's quota in {region} does not allow {nodes} more {machine}",
     "reservation": "reservation {reservation} has no room for {nodes} {machine}",
+    "no reservation": "Google finds no reservation {reservation} in {zone} that this project may use now",
     "join": "the nodes run but do not join the cluster",
     "error": "GKE made it in state ERROR and says no reason; in most cases {zone} has no {machine} to give now, or a "
     "quota is reached",
@@ -82,7 +84,11 @@ def _trouble(plan: FleetPlan, catalog: Catalog, pool: PoolPlan, kind: str, text:
     words = {"zone": pool.zone, "region": site.region, "machine": pool.machine, "nodes": pool.nodes,
              "reservation": pool.reservation or ""}  # fmt: skip
     why = SAID[kind].format(**words) if kind in SAID else text.strip().splitlines()[-1].strip(" *\t")
-    tries = list(_tries(plan, catalog, pool)) if kind in ("stock", "quota", "reservation", "error") else []
+    tries = (
+        list(_tries(plan, catalog, pool))
+        if kind in ("stock", "quota", "reservation", "no reservation", "error")
+        else []
+    )
     if kind in ("quota", "error"):
         where = "Service Quotas" if site.kind == "eks" else "IAM & Admin › Quotas"
         tries.insert(0 if kind == "quota" else len(tries), f"more quota for {pool.machine} in {site.region} ({where})")

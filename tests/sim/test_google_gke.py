@@ -178,7 +178,7 @@ def test_a_reservation_is_not_stock(project: Project) -> None:
     assert project.nodes(pool)[0].shape.labels["cloud.google.com/reservation-name"] == "train-h100"
     with pytest.raises(Refusal) as refused:
         project.pool(cluster, "beyond", "a3-highgpu-8g", 1, nodeConfig=card)
-    assert "does not have available resources" in refused.value.body["message"]
+    assert "required 1 and short of 1 VM count of machine type a3-highgpu-8g" in refused.value.body["message"]
     project.pool(cluster, "free", "a3-highgpu-8g", 2, nodeConfig=gpus("nvidia-h100-80gb", 8))
 
 

@@ -179,7 +179,11 @@ class Kind:
         key = {"regions": "region", "zones": "zone"}.get(self.place)
         found = [(r.outputs[key] if key else "", self.item(scope, r)) for r in scope.all(self.token)]
         if self.token == RESERVATION:
-            found += [(r["zone"], account_reservation(scope, r)) for r in scope.catalog.account["reservations"]]
+            found += [
+                (r["zone"], account_reservation(scope, r))
+                for r in scope.catalog.account["reservations"]
+                if r.get("project", scope.project) == scope.project
+            ]
         return [(p, i) for p, i in found if not where or p == where]
 
 

@@ -17,7 +17,7 @@ from ..interfaces import further
 from ..nodes import node_name, node_spec
 from ..queued import nodes as queued_nodes
 from ..scope import CLOUD, NODE_POOL, Scope
-from .capacity import reservation, reserved_nodes
+from .capacity import parts, reservation, reserved_nodes
 from .clusters import bad, pods_capacity, pools_of
 from .poolchecks import (
     check_accelerators,
@@ -26,8 +26,10 @@ from .poolchecks import (
     check_reservation,
     check_tpu,
     figures_of,
+    named_reservation,
     zones_of,
 )
+from .poolmodes import check_modes
 
 STUCK = "NODES_NOT_REGISTERED"
 NOT_REGISTERED = "Not all of the pool's nodes registered with the cluster."
@@ -81,7 +83,9 @@ class NodePool(Behaviour):
                 inputs = {**inputs, "placementPolicy": old.outputs.get("placementPolicy")} if old else inputs
             check_tpu(scope, figures, inputs, zones, self.count(inputs, old))
         check_networks(scope, cluster, inputs, figures, zones)
-        check_reservation(scope, config, zones)
+        check_modes(scope, cluster, inputs, figures, old is None)
+        have = [n["zone"] for n in (old.hidden.get("nodes") or [] if old else [])]
+        check_reservation(scope, name, config, {z: self.count(inputs, old) - have.count(z) for z in zones})
         check_references(scope, cluster, inputs)
         self._check_upgrades(cluster, inputs)
         bounds = inputs.get("autoscaling") or {}
@@ -234,10 +238,11 @@ class NodePool(Behaviour):
     def _launch(self, scope: Scope, resource: Resource, nodes: list[dict[str, Any]], zone: str, number: int,
                 config: dict[str, Any]) -> Unhealthy | None:  # fmt: skip
         machine = config["machineType"]
-        name = check_reservation(scope, config, [zone])
+        said = named_reservation(config)
+        owner, name, block = parts(scope, said) if said else (scope.project, None, None)
         all_nodes = [n for p in scope.all(NODE_POOL) for n in p.hidden.get("nodes") or []]
         problem = None if name else self._struck(scope, resource, zone)
-        problem = problem or _short(scope, zone, machine, number, name, config, all_nodes)
+        problem = problem or _short(scope, zone, machine, number, said, config, all_nodes)
         cluster = scope.find("gcp:container/cluster:Cluster", resource.hidden["cluster"])
         assert cluster is not None
         taken = sum(len(p.hidden.get("nodes") or []) for p in pools_of(scope, cluster))
@@ -268,6 +273,7 @@ class NodePool(Behaviour):
             nodes.append({
                 "name": node_name(cluster.outputs["name"], resource.outputs["name"], resource.hidden["serial"]),
                 "zone": zone, "machine": machine, "ip": address, "slot": slot, "reservation": name,
+                **({"owner": owner, "block": block} if name else {}),
                 "spot": bool(config.get("spot")), "created": scope.world.clock.now(), "interfaces": more,
             })  # fmt: skip
         return None
@@ -347,8 +353,8 @@ def _short(scope: Scope, zone: str, machine: str, number: int, name: str | None,
     if name is not None:
         size = int((reservation(scope, name, zone) or {"count": 0})["count"])
         if reserved_nodes(scope, name, zone) + number > size:
-            return Unhealthy("RESERVATION_EXHAUSTED", f"Instance creation failed: Specified reservation '{name}' does "
-                             f"not have available resources for the request: {size} in all.")  # fmt: skip
+            return Unhealthy("CONDITION_NOT_MET", "[CONDITION_NOT_MET]: Instance creation failed: Specified "
+                             f"reservation '{name}' does not have available resources for the request.")  # fmt: skip
         return None
     stock = scope.catalog.stock(zone, machine)
     taken = sum(1 for n in nodes if n["zone"] == zone and n["machine"] == machine and not n.get("reservation"))
