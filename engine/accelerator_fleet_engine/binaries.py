@@ -45,8 +45,8 @@ def find(name: str) -> Path:
 def module_dir(name: str) -> Path:
     """Data files that a module ships, copied at build time with the paths they have there.
 
-    `kueue`: `charts/kueue`, `config/components/crd/bases`; `kwok`: `kustomize/stage`; `nvidia-device-plugin`:
-    `charts/nvidia-device-plugin`. Raises EngineMissing.
+    `kueue`: `charts/kueue`, `config/components/crd/bases`; `jobset`: `charts/jobset`; `kwok`: `kustomize/stage`;
+    `nvidia-device-plugin`: `charts/nvidia-device-plugin`. Raises EngineMissing.
     """
     recipe = recipes.load().modules.get(name)
     if recipe is None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from accelerator_fleet_engine import cache, golang
 from accelerator_fleet_engine.errors import EngineError
 from accelerator_fleet_engine.progress import Steps, minutes
-from accelerator_fleet_engine.recipes import HERE, Copy, Recipe
+from accelerator_fleet_engine.recipes import HERE, Change, Copy, Recipe
 
 _TAIL = 25  # lines of the compiler's output that an error shows
 
@@ -32,9 +32,10 @@ def build(recipe: Recipe, go: Path, steps: Steps) -> None:
             source = Path(scratch) / "source"
             shutil.copytree(recipe.folder, source)
             _take(recipe.embeds, source, source, go)
+            _take(recipe.copies, source, target, go)
+            _change(recipe.changes, source, go)
             if recipe.packages:
                 _compile(recipe, source, target, go, steps)
-            _take(recipe.copies, source, target, go)
             record = {"module": recipe.name, "version": recipe.version, "go": golang.version(go)}
             (target / cache.DONE).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     steps.end(f"{label}: ready ({minutes(time.monotonic() - started)})")
@@ -57,20 +58,42 @@ def _take(copies: tuple[Copy, ...], source: Path, target: Path, go: Path) -> Non
             origin = HERE / copy.source
         else:
             if copy.module not in folders:
-                found = json.loads(_go(go, ["mod", "download", "-json", copy.module], source))
-                folders[copy.module] = Path(found["Dir"])
+                folders[copy.module] = _module(copy.module, source, go)
             origin = folders[copy.module] / copy.source
         place = target / copy.target
         place.parent.mkdir(parents=True, exist_ok=True)
-        # Go keeps its module cache read-only; what lies in ours must be removable by `rm -r`.
         if origin.is_dir():
-            shutil.copytree(origin, place, copy_function=_plain_copy)
-            for folder, _, _ in os.walk(place):
-                os.chmod(folder, 0o755)
+            _copy_folder(origin, place)
         else:
             _plain_copy(str(origin), str(place))
             if copy.executable:
                 place.chmod(0o755)
+
+
+def _change(changes: tuple[Change, ...], source: Path, go: Path) -> None:
+    """Lets `source` use copies of modules in which the changed texts stand."""
+    for number, module in enumerate(dict.fromkeys(change.module for change in changes)):
+        copy = source / f"changed-{number}"
+        _copy_folder(_module(module, source, go), copy)
+        for change in (c for c in changes if c.module == module):
+            path = copy / change.file
+            text = path.read_text(encoding="utf-8")
+            if text.count(change.old) != 1:
+                raise EngineError(f"{change.old} stands {text.count(change.old)} times in {change.file} of {module}")
+            path.write_text(text.replace(change.old, change.new), encoding="utf-8")
+        _go(go, ["mod", "edit", f"-replace={module}=./{copy.name}"], source)
+
+
+def _module(name: str, source: Path, go: Path) -> Path:
+    """A module's folder in Go's cache."""
+    return Path(json.loads(_go(go, ["mod", "download", "-json", name], source))["Dir"])
+
+
+def _copy_folder(origin: Path, place: Path) -> None:
+    # Go keeps its module cache read-only; what lies in ours must be removable by `rm -r`.
+    shutil.copytree(origin, place, copy_function=_plain_copy)
+    for folder, _, _ in os.walk(place):
+        os.chmod(folder, 0o755)
 
 
 def _plain_copy(origin: str, place: str) -> None:

@@ -50,6 +50,8 @@ def key(recipe: Recipe) -> str:
         feed(copy.source, copy.target, copy.module or "", str(copy.executable))
         if copy.module is None:
             feed((HERE / copy.source).read_bytes())
+    for change in recipe.changes:
+        feed(change.module, change.file, change.old, change.new)
     return digest.hexdigest()[:16]
 
 

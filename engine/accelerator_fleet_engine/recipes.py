@@ -21,6 +21,16 @@ class Copy:
 
 
 @dataclass(frozen=True)
+class Change:
+    """One text of a module's file that is another one in our build; it must stand there exactly once."""
+
+    module: str
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
 class Recipe:
     """One Go module of `gomods/`: what is built from it and which files are taken from it.
 
@@ -36,6 +46,7 @@ class Recipe:
     copies: tuple[Copy, ...]
     embeds: tuple[Copy, ...]
     weight: float
+    changes: tuple[Change, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -106,6 +117,7 @@ def _recipe(name: str, entry: dict[str, Any]) -> Recipe:
         copies=tuple(_copy(c) for c in entry.get("copy", ())),
         embeds=tuple(_copy(c) for c in entry.get("embed", ())),
         weight=float(entry["weight"]),
+        changes=tuple(Change(c["module"], c["file"], c["from"], c["to"]) for c in entry.get("change", ())),
     )
 
 

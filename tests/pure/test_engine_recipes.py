@@ -91,6 +91,8 @@ def test_the_key_follows_flags_targets_and_copied_files(etcd: recipes.Recipe) ->
     copy = recipes.Copy(source="langhost/pulumi-language-python.sh", target="x")
     with_copy = cache.key(dataclasses.replace(etcd, copies=(copy,)))
     assert with_copy != before
+    changes = (recipes.Change(module="example.org/m", file="main.go", old="a", new="b"),)
+    assert cache.key(dataclasses.replace(etcd, changes=changes)) != before
 
 
 def test_the_cache_honours_xdg_and_ignores_a_relative_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Kueue outside a container: its configuration with loopback ports, and the flags that go with it."""
+"""Kueue and JobSet outside a container: their configuration with loopback ports, and the flags that go with it."""
 
 from __future__ import annotations
 
@@ -42,31 +42,40 @@ def can_serve_visibility(program: Path) -> bool:
 
 
 def localise(
-    text: str, arguments: list[str], namespace: str, host_path: Callable[[str], str], take_port: Callable[[], int]
+    text: str,
+    arguments: list[str],
+    namespace: str,
+    host_path: Callable[[str], str],
+    take_port: Callable[[], int],
+    *,
+    visibility_server: bool = True,
 ) -> Localised:
-    """Rewrite only addresses and paths; everything else is the chart's."""
+    """Rewrite only addresses and paths; everything else is the chart's. JobSet has no visibility server."""
     loaded = yaml.safe_load(text)
     if not isinstance(loaded, dict):
-        raise ClusterError("Kueue's configuration is not a mapping")
+        raise ClusterError("the controller's configuration is not a mapping")
     config: Json = loaded
     health = config.setdefault("health", {})
     metrics = config.setdefault("metrics", {})
     webhook = config.setdefault("webhook", {})
-    visibility = config.setdefault("visibilityServer", {})
+    visibility = config.setdefault("visibilityServer", {}) if visibility_server else {}
     container_ports = {
         "health": _port_of(str(health.get("healthProbeBindAddress", "")), _DEFAULT_PORTS["health"]),
         "metrics": _port_of(str(metrics.get("bindAddress", "")), _DEFAULT_PORTS["metrics"]),
         "webhook": int(webhook.get("port", _DEFAULT_PORTS["webhook"])),
         "visibility": int(visibility.get("bindPort", _DEFAULT_PORTS["visibility"])),
     }
+    if not visibility_server:
+        del container_ports["visibility"]
     local = {name: take_port() for name in container_ports}
     health["healthProbeBindAddress"] = f"127.0.0.1:{local['health']}"
     metrics["bindAddress"] = f"127.0.0.1:{local['metrics']}"
     webhook.update(host="127.0.0.1", port=local["webhook"])
     webhook["certDir"] = host_path(str(webhook.get("certDir", _DEFAULT_CERT_DIR)))
-    visibility.update(bindAddress="127.0.0.1", bindPort=local["visibility"])
-    # In a container Kueue reads its namespace from the service account's volume.
-    config.setdefault("namespace", namespace)
+    if visibility_server:
+        visibility.update(bindAddress="127.0.0.1", bindPort=local["visibility"])
+        # In a container Kueue reads its namespace from the service account's volume; JobSet is in `jobset-system`.
+        config.setdefault("namespace", namespace)
     config.setdefault("leaderElection", {}).setdefault("resourceNamespace", namespace)
     return Localised(
         config=yaml.safe_dump(config, sort_keys=False),

@@ -158,12 +158,20 @@ class RealPod:
         args: list[str] = list(self._container.get("args", []))
         given = next((a.partition("=")[2] for a in args if a.startswith("--config=")), "")
         text = Path(self._volumes.host_path(given)).read_text()
-        local = kueue.localise(text, args, self.namespace, self._volumes.host_path, self._around.ports.take)
+        is_kueue = real_program(self._pod) == "kueue"
+        local = kueue.localise(
+            text,
+            args,
+            self.namespace,
+            self._volumes.host_path,
+            self._around.ports.take,
+            visibility_server=is_kueue,
+        )
         config = self._folder / "config.yaml"
         config.write_text(local.config)
         self.ports = local.ports
         flags = local.flags
-        if not kueue.can_serve_visibility(program):
+        if is_kueue and not kueue.can_serve_visibility(program):
             self._around.log(
                 f"{self._around.cluster}: this build of Kueue serves no visibility API here, see README.md"
             )
