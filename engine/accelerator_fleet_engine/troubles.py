@@ -38,6 +38,8 @@ SAID: Final = {
     "api": "the cloud's API did not answer",
 }
 
+ELSEWHERE: Final = ("stock", "quota", "reservation", "no reservation", "error")  # another place or way may do
+
 
 @dataclass(frozen=True)
 class Trouble:

@@ -34,11 +34,22 @@ def register(verbs: argparse._SubParsersAction[Any]) -> None:
     scale = hands.add_parser("scale", help="change the node count of a node group or pool")
     scale.add_argument("name", help="a word of its name, or the whole name")
     scale.add_argument("nodes", type=int)
+    reserve = hands.add_parser("reserve", help="Google delivers a reservation of calendar mode")
+    reserve.add_argument("name")
+    for option in ("--project", "--zone", "--machine"):
+        reserve.add_argument(option, required=True)
+    reserve.add_argument("--count", type=int, required=True)
+    reserve.add_argument("--starts-in", type=float, default=0, metavar="SECONDS", help="simulated seconds from now")
+    reserve.add_argument("--ends-in", type=float, required=True, metavar="SECONDS")
 
 
 def run(args: argparse.Namespace, client: Client) -> None:
     """Carry out one of them."""
-    if args.verb == "console":
+    if args.verb == "console" and args.what == "reserve":
+        keys = ("name", "project", "zone", "machine", "count", "starts_in", "ends_in")
+        done = client.post("/console/reserve", {k: getattr(args, k) for k in keys})
+        print(f"{done['id']}: {args.count} {args.machine}, from {args.starts_in:g} s to {args.ends_in:g} s from now")
+    elif args.verb == "console":
         done = client.post("/console/scale", {"name": args.name, "nodes": args.nodes}, timeout=120)
         print(f"{done['id']}: {done['nodes']} nodes, by hand")
     elif args.what == "add":

@@ -27,15 +27,16 @@ OF_POOL = {"zone": "us-central1-b", "scaling": "fixed", "min_cards": 8}
 FIELDS = [f for f in CapacitySpec.model_fields if f != "mode"]
 FORBIDDEN = [(m, f) for m in MODES for f in RULES[m].forbids if f in OF_POOL or f in FIELDS]
 EAST = {"name": "use5", "kind": "gke", "project": "research-123", "region": "us-east5", "cidr": "10.24.0.0/14"}
-SITES = {"sites": [GKE, EAST]}
+SITES: dict[str, Any] = {"sites": [GKE, EAST]}
 
 
 def pool(mode: str, **more: Any) -> dict[str, Any]:
-    """An H200 pool that has everything its mode needs, and nothing else."""
+    """A pool of H200 (or of TPUs, which alone are queued resources) that has everything its mode needs, and no more."""
     needed = {f: SAID[f] for f in RULES[mode].needs if f in SAID}
     zone = {"zone": OF_POOL["zone"]} if "zone" in RULES[mode].needs else {}
     capacity = {"mode": mode, **needed, **more.pop("capacity", {})}
-    return {"name": "a", "site": "usc1", "chip": "h200", "cards": 16, "capacity": capacity, **zone, **more}
+    chip = {"chip": "tpu-v5e", "topology": "2x4"} if mode == "queued-resource" else {"chip": "h200"}
+    return {"name": "a", "site": "usc1", **chip, "cards": 16, "capacity": capacity, **zone, **more}
 
 
 @pytest.mark.parametrize("mode", MODES)

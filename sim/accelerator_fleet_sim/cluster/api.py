@@ -14,6 +14,7 @@ from accelerator_fleet_sim.cluster import addons
 from accelerator_fleet_sim.cluster.cluster import Cluster, Record, load_record
 from accelerator_fleet_sim.cluster.controlplane import ControlPlane, Programs
 from accelerator_fleet_sim.cluster.etcd import Etcd
+from accelerator_fleet_sim.cluster.kube import KubeClient
 from accelerator_fleet_sim.cluster.model import (
     Authenticate,
     ClusterEndpoint,
@@ -115,6 +116,10 @@ class ClusterRuntime:
         """Make the nodes of a node group equal to the list: created, relabelled, or drained and deleted."""
         with self._lock_of(name):
             self._cluster(name).groups.set(group, nodes)
+
+    def client(self, name: str) -> KubeClient:
+        """A client with all rights, for what the cloud itself does in a cluster."""
+        return self._cluster(name).client
 
     def nodes(self, name: str) -> list[Json]:
         """Node objects as the API server has them."""

@@ -21,6 +21,7 @@ from ..google import tokens as google_tokens
 from ..google.catalog import Catalog as GoogleCatalog
 from ..google.control import ControlPlane as GoogleControlPlane
 from ..google.resume import bring_back
+from ..google.scaler import Scaler
 from ..google.scope import CLUSTER as GKE_CLUSTER
 from ..google.scope import World as GoogleWorld
 from ..lab import Lab
@@ -54,6 +55,7 @@ class Datacentre:
         first_content(self.aws, self.world)
         self.google_world = GoogleWorld(self.store, self.clock, GoogleCatalog(), self.clusters, log)
         self.google = GoogleControlPlane(self.google_world, self.operations)
+        self.scaler = Scaler(self.google_world, self.google) if control_planes else None
         self.lab = Lab(folder, self.store, self.clusters)
         self.store.forget_operations(self.clock.now() - KEEP)
         self.server: HttpServer | None = None
@@ -85,6 +87,8 @@ class Datacentre:
             thread.join()
         self._back.set()
         self.operations.start()
+        if self.scaler is not None:
+            self.scaler.start()
 
     def _bring_back(self, cluster: Resource) -> None:
         scope = Scope(self.world, cluster.account, cluster.region)
@@ -102,6 +106,8 @@ class Datacentre:
 
     def stop(self) -> None:
         """End operations and control planes; the store keeps all."""
+        if self.scaler is not None:
+            self.scaler.stop()
         self.operations.stop()
         self.clusters.stop()
         self.clock.save()

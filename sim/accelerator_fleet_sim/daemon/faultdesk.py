@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from ..google.scope import Scope
+from ..google.services.capacity import seed_calendar
 from .faultkinds import AT_ONCE, QUEUED
 from .faults import Fault, Faults, Target
 from .server import HttpError, Route
@@ -34,6 +36,7 @@ class FaultDesk:
             ("POST", "/faults"): self._add,
             ("POST", "/faults/clear"): self._clear,
             ("POST", "/console/scale"): self._scale,
+            ("POST", "/console/reserve"): self._reserve,
         }
 
     # -- faults -----------------------------------------------------------------------------------------------------
@@ -110,6 +113,15 @@ class FaultDesk:
         if answer["operation"]:
             control.operations.wait(answer["operation"], 60)
         return {"id": found.id, "nodes": nodes}
+
+    def _reserve(self, query: dict[str, str], body: Any) -> Any:
+        """A calendar reservation is delivered: `project`, `zone`, `name`, `machine`, `count`, and when it starts and
+        ends, in simulated seconds from now."""
+        scope = Scope(self.google.world, str(body["project"]))
+        now = scope.world.clock.now()
+        times = {"starts": now + float(body["starts_in"]), "ends": now + float(body["ends_in"])}
+        row = {k: body[k] for k in ("name", "machine", "count", "blocks", "shared") if k in body}
+        return {"id": seed_calendar(scope, str(body["zone"]), {**row, **times}), **times}
 
     def _pool(self, name: str) -> Resource:
         pools = self.store.resources(type=NODE_GROUP) + self.store.resources(type=NODE_POOL)

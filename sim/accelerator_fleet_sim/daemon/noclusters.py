@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..cluster.model import NodeSpec
+from ..cluster.model import ClusterError, NodeSpec
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,9 @@ class NoClusters:
 
     def known_addons(self) -> list[str]:
         return ["coredns", "gke-devices", "gke-system", "kube-proxy", "vpc-cni"]
+
+    def client(self, name: str) -> Any:
+        raise ClusterError(f"{name} has no API server here")
 
     def names(self) -> list[str]:
         return []

@@ -12,6 +12,7 @@ from .scope import Scope
 EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 TPU_TAINT = {"key": "google.com/tpu", "value": "present", "effect": "NoSchedule"}
+QUEUED_TAINT = {"key": "cloud.google.com/gke-queued", "value": "true", "effect": "NoSchedule"}
 DRIVERS = {"DEFAULT": "default", "LATEST": "latest", "INSTALLATION_DISABLED": "disabled"}
 
 
@@ -57,9 +58,11 @@ def driver(config: dict[str, Any]) -> str:
     return DRIVERS.get(wanted, "default")
 
 
-def taints(figures: dict[str, Any], config: dict[str, Any]) -> list[dict[str, str]]:
-    """GKE's own taint for accelerators, and the pool's."""
+def taints(figures: dict[str, Any], config: dict[str, Any], pool: dict[str, Any] | None = None) -> list[dict[str, str]]:
+    """GKE's own taints for accelerators and for queued nodes, and the pool's (`pool`: its outputs)."""
+    queued = ((pool or {}).get("queuedProvisioning") or {}).get("enabled")
     made = [dict(GPU_TAINT)] if figures.get("kind") == "gpu" else []
+    made += [dict(QUEUED_TAINT)] if queued else []
     made += [dict(TPU_TAINT)] if figures.get("kind") == "tpu" else []
     for taint in config.get("taints") or []:
         one = {"key": taint["key"], "value": taint.get("value") or "", "effect": EFFECTS[taint["effect"]]}
@@ -96,6 +99,8 @@ def labels(scope: Scope, pool: Resource, node: dict[str, Any], figures: dict[str
     }
     if spot:
         made["cloud.google.com/gke-spot"] = "true"
+    if config.get("flexStart"):
+        made["cloud.google.com/gke-flex-start"] = "true"
     if (config.get("workloadMetadataConfig") or {}).get("mode") == "GKE_METADATA":
         made["iam.gke.io/gke-metadata-server-enabled"] = "true"
     if (config.get("gvnic") or {}).get("enabled"):
@@ -149,7 +154,7 @@ def node_spec(scope: Scope, pool: Resource, node: dict[str, Any]) -> NodeSpec:
     config = pool.outputs.get("nodeConfig") or {}
     shape = NodeShape(
         labels=labels(scope, pool, node, figures),
-        taints=taints(figures, config),
+        taints=taints(figures, config, pool.outputs),
         capacity=capacity(
             figures, int(config.get("diskSizeGb") or 100), int(pool.outputs.get("maxPodsPerNode") or 110)
         ),

@@ -19,8 +19,9 @@ def bring_back(control: ControlPlane, world: World, cluster: Resource) -> None:
     try:
         world.clusters.ensure(cluster.hidden["runtime"], version=minor, cluster_id=cluster.hidden["issuer"],
                               authenticate=tokens.authenticator(world))  # fmt: skip
-        if cluster.outputs.get("enableMultiNetworking"):  # one of an earlier version may lack it
-            world.clusters.apply_cloud_addon(cluster.hidden["runtime"], NETWORKS, cluster.outputs["masterVersion"])
+        # One of an earlier version may lack them.
+        for addon in ("gke-provisioning", *((NETWORKS,) if cluster.outputs.get("enableMultiNetworking") else ())):
+            world.clusters.apply_cloud_addon(cluster.hidden["runtime"], addon, cluster.outputs["masterVersion"])
         for pool in pools_of(scope, cluster):
             if pool.state not in ("creating", "deleting"):
                 behaviour.push(scope, pool)

@@ -14,7 +14,7 @@ from ..behaviour import Behaviour, over
 from ..errors import GoogleError, Unhealthy
 from ..scope import CLUSTER, NODE_POOL, Scope, range_named
 
-ADDONS = ("gke-system", "gke-devices")
+ADDONS = ("gke-system", "gke-devices", "gke-provisioning")
 NETWORKS = "gke-networks"  # of clusters with multi-networking
 KEYS = ("nodePools", "masterAuth", "masterAuthorizedNetworksConfig")
 

@@ -176,7 +176,7 @@ class NodePool(Behaviour):
         ]  # fmt: skip
 
     def settle(self, scope: Scope, resource: Resource) -> None:
-        error = self._scale(scope, resource) or self._stuck(scope, resource)
+        error = self.scale(scope, resource) or self._stuck(scope, resource)
         if (error is None or error.code != STUCK) and not self._join(scope, resource):
             error = error or Unhealthy(STUCK, NOT_REGISTERED)
         if error is None:
@@ -215,7 +215,7 @@ class NodePool(Behaviour):
         return None
 
     # -- machines ---------------------------------------------------------------------------------------------------
-    def _scale(self, scope: Scope, resource: Resource) -> Unhealthy | None:
+    def scale(self, scope: Scope, resource: Resource) -> Unhealthy | None:
         """Make the machines of each zone as many as asked for. A zone gets all that it lacks, or none."""
         with scope.store.transaction():
             out = resource.outputs
@@ -319,7 +319,7 @@ class NodePool(Behaviour):
     def settle_update(self, scope: Scope, resource: Resource) -> None:
         if resource.hidden.pop("roll", False):
             resource.hidden["nodes"] = []
-        error = self._scale(scope, resource) or self._stuck(scope, resource)
+        error = self.scale(scope, resource) or self._stuck(scope, resource)
         if (error is None or error.code != STUCK) and not self._join(scope, resource):
             raise Later(ASK_AGAIN)
         if error is not None:

@@ -45,8 +45,8 @@ def _run(config: dict[str, Any]) -> None:
         return
     found = re.fullmatch(r"([0-9]+)s", str(said))
     if found is None:
-        raise bad("Invalid value at 'node_pool.config.max_run_duration' (type.googleapis.com/google.protobuf.Duration), "
-                  "Field 'maxRunDuration', Illegal duration format; duration must end with 's'")  # fmt: skip
+        raise bad("Invalid value at 'node_pool.config.max_run_duration' (type.googleapis.com/google.protobuf.Duration),"
+                  " Field 'maxRunDuration', Illegal duration format; duration must end with 's'")  # fmt: skip
     if not LEAST_RUN <= int(found[1]) <= MOST_RUN:
         raise bad(f"Max run duration must be between {LEAST_RUN}s and {MOST_RUN}s, got {said}.")
 
