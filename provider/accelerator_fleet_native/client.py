@@ -42,10 +42,12 @@ def connect(project: str) -> Any:
         import grpc
         from google.cloud.tpu_v2.services.tpu.transports.grpc import TpuGrpcTransport
 
-        channel = grpc.insecure_channel(where.removeprefix("http://").rstrip("/"))
+        # A proxy of the shell is for the internet, not for this machine.
+        options = [("grpc.enable_http_proxy", 0)]
+        channel = grpc.insecure_channel(where.removeprefix("http://").rstrip("/"), options=options)
         return tpu_v2.TpuClient(transport=TpuGrpcTransport(channel=channel))
     import google.auth
 
     credentials, _ = google.auth.default(scopes=[SCOPE])
-    options = {"api_endpoint": urlsplit(where).netloc or where} if where else {}
-    return tpu_v2.TpuClient(credentials=credentials, client_options=options)
+    place = {"api_endpoint": urlsplit(where).netloc or where} if where else {}
+    return tpu_v2.TpuClient(credentials=credentials, client_options=place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ def test_returns_in_the_queue_or_when_active(n: Native) -> None:
 
 
 def test_import_reads_every_input(n: Native) -> None:
-    given = {
+    given: dict[str, Any] = {
         "nodeCount": 2, "provision": "spot", "description": "d", "labels": {"a": "b"}, "tags": ["t"],
         "metadata": {"k": "v"}, "validUntil": "2099-01-01T00:00:00Z", "enableExternalIps": True, "wait": "active",
     }  # fmt: skip
@@ -99,12 +100,11 @@ def test_nothing_to_change_while_there_are_no_nodes(n: Native) -> None:
 
 def test_waits_on_after_the_wait_was_over(n: Native) -> None:
     fault = n.project.world.faults.add({"kind": "stockout"})
-    n.servicer.cancelled.wait = lambda t: n.servicer.cancelled.is_set()  # type: ignore[method-assign]
     n.servicer.cancelled.set()
     with pytest.raises(Aborted, match=r"is (CREATING|ACCEPTED|WAITING_FOR_RESOURCES): the run was stopped") as found:
         n.create(wait="active")
     assert found.value.detail.id == ID
-    n.servicer.cancelled = __import__("threading").Event()
+    n.servicer.cancelled = Event()
     n.project.world.faults.clear(fault.id)
     assert n.update(n.inputs(wait="active"), n.inputs(wait="active"))["state"] == "ACTIVE"
 

@@ -127,6 +127,8 @@ class CloudTpu(Entry):
     per_chip: int  # what the count counts: chips (1) or TensorCores (2)
     runtime: str  # runtime version that a queued resource takes when it says none
     runtimes: tuple[str, ...]
+    quota: str  # id of the quota, per zone, in what the count counts
+    spot_quota: str
 
 
 class Tier(Frozen):
@@ -207,7 +209,7 @@ class GkeCapacityRule(CapacityRule):
     taints: tuple[str, ...] = ()  # keys of taints that GKE sets on such nodes, with the value "true"
 
     def sells(self, name: str, machine: AnyMachine) -> bool:
-        had = self.usage in machine.usage or (self.flex_start and not self.queued and "flex-start" in machine.usage)
+        had = self.usage in machine.usage or (self.flex_start and "flex-start" in machine.usage)
         return had and (self.sold is None or name in self.sold)
 
 

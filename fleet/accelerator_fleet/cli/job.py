@@ -63,6 +63,11 @@ def _site(env: str, name: str) -> tuple[FleetPlan, SitePlan, PoolPlan, Client]:
     if name not in pools:
         raise FleetError("--pool", unknown("pool", name, pools))
     pool = pools[name]
+    if pool.queued is not None:
+        with_queue = ", ".join(p.name for p in plan.pools if p.queued is None) or "none"
+        text = f"{name} is a Cloud TPU queued resource beside the cluster: it has no queue and no nodes there. Start "
+        text += f"work on its hosts (gcloud compute tpus tpu-vm ssh {pool.queued.id} --worker=all --zone {pool.zone}); "
+        raise FleetError("--pool", f"{text}pools with a queue: {with_queue}")
     site = plan.site(pool.site)
     return plan, site, pool, client(env, sites[site.name], site.jobs_namespace)
 

@@ -22,6 +22,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--zone", metavar="ZONE", help="its zone there")
     parser.add_argument("--topology", metavar="T", help="TPU: its topology there")
     parser.add_argument("--cards-per-node", type=int, metavar="N", help="where the catalogue is not sure of it")
+    parser.add_argument("--mode", metavar="MODE", help="capacity mode there: queued-resource, on-demand, spot, …")
     parser.set_defaults(func=_run)
 
 
@@ -32,7 +33,9 @@ def _run(args: argparse.Namespace) -> int:
     from accelerator_fleet.cli.environment import spec_path
     from accelerator_fleet.plan.move import Wanted, move
 
-    wanted = Wanted(args.pool, args.to, args.chip, args.cards, args.zone, args.topology, args.cards_per_node)
+    wanted = Wanted(
+        args.pool, args.to, args.chip, args.cards, args.zone, args.topology, args.cards_per_node, args.mode
+    )  # fmt: skip
     path = Path(args.file) if args.file else spec_path(args.env)
     print(render(move(spec.load(path), catalog.load(), wanted), path.stem))
     return 0
@@ -46,7 +49,7 @@ def render(found: Move, env: str) -> str:
     if found.narrowed:
         lines.append(f"  in {old.name}: site: {old.site}")
     lines.append(f"  + - {_yaml(found.added)}")
-    lines.append(f"  then bring it up (`make up ENV={env}`); new jobs run on {new.site}, old ones end on {old.site}")
+    lines.append(f"  then bring it up (`make up ENV={env}`); {_meanwhile(old, new)}")
     lines += ["", f"step 2, remove: stacks/fleets/{env}.yaml, under `pools`"]
     lines.append(f"  - - {{name: {found.removed}, …}}" + (f"   ({found.place})" if found.place else ""))
     lines.append(f"  then bring it up again: the nodes of {old.name} go")
@@ -55,11 +58,18 @@ def render(found: Move, env: str) -> str:
     return "\n".join(lines)
 
 
+def _meanwhile(old: PoolPlan, new: PoolPlan) -> str:
+    if new.site == old.site:
+        return f"new work runs on {new.name}, old work ends on {old.name}"
+    return f"new jobs run on {new.site}, old ones end on {old.site}"
+
+
 def _said(pool: PoolPlan) -> str:
     from accelerator_fleet.cli.table import count
 
     machine = f"{pool.nodes} x {pool.machine}" if pool.machine else f"on {count(pool.nodes, 'node')} found there"
     shape = f", {pool.slices} x {pool.topology_shape}" if pool.topology_shape else ""
+    shape += f", queued resource of {pool.queued.accelerator_type}" if pool.queued else ""
     return f"{pool.cards} {pool.chip} on {pool.site}{f' ({pool.zone})' if pool.zone else ''}, {machine}{shape}"
 
 

@@ -7,8 +7,10 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from accelerator_fleet.cost.list_price import Estimate
-    from accelerator_fleet.plan.model import FleetPlan, SitePlan
+    from accelerator_fleet.plan.model import FleetPlan, PoolPlan, SitePlan
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -18,7 +20,22 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--file", metavar="PATH", help="a spec file instead of stacks/fleets/ENV.yaml")
     parser.add_argument("--json", action="store_true", help="the whole plan, for programs")
     parser.add_argument("--explain", action="store_true", help="why each choice was made, and the facts behind it")
+    parser.add_argument("--as-of", metavar="TIME", help="a day other than now: 2026-12-01T11:30:00Z")
     parser.set_defaults(func=_run)
+
+
+def _moment(said: str | None) -> datetime:
+    from datetime import UTC, datetime
+
+    from accelerator_fleet.errors import FleetError
+    from accelerator_fleet.plan.times import moment
+
+    if said is None:
+        return datetime.now(UTC)
+    at = moment(said)
+    if at is None:
+        raise FleetError("--as-of", f"'{said}' is no time of UTC in RFC 3339, like 2026-12-01T11:30:00Z")
+    return at
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -26,7 +43,8 @@ def _run(args: argparse.Namespace) -> int:
 
     from accelerator_fleet.cli.environment import plan_of, spec_path
 
-    plan = plan_of(Path(args.file) if args.file else spec_path(args.env))
+    as_of = _moment(args.as_of)
+    plan = plan_of(Path(args.file) if args.file else spec_path(args.env), as_of=as_of)
     if args.json:
         print(json.dumps(plan.model_dump(mode="json"), indent=2, ensure_ascii=False))
         return 0
@@ -96,7 +114,7 @@ def render(plan: FleetPlan) -> str:
                     str(p.cards),
                     f"{p.slices} x {p.topology_shape}" if p.topology_shape else "-",
                     str(p.efa_interfaces),
-                    " ".join(x for x in (p.capacity_mode, p.reservation) if x),
+                    " ".join(x for x in (p.capacity_mode, p.queued.provision if p.queued else "", p.reservation) if x),
                     p.scaling if p.scaling == "fixed" else f"auto {p.min_nodes}-{p.max_nodes} nodes",
                     _usd(money[p.name]),
                 ]
@@ -104,12 +122,24 @@ def render(plan: FleetPlan) -> str:
             ],
         )
     )
+    beside = [f"{p.name} ({_slices(p)})" for p in plan.pools if p.queued]
+    if beside:
+        lines += ["", f"beside the clusters, without nodes, queue or `fleet job` in them: {', '.join(beside)}"]
     if plan.volumes:
         lines += ["", _volumes(plan)]
+    if plan.purchases:
+        lines += ["", _purchases(plan)]
     lines.append("")
     lines.append(_sum({**money, **{f"{s.name}'s system nodes": system_month(s, prices) for s in plan.sites}}))
     lines += [f"mind: {w.path}: {w.why}" for w in plan.warnings]
     return "\n".join(lines)
+
+
+def _slices(pool: PoolPlan) -> str:
+    assert pool.queued is not None
+    until = f", until {pool.queued.valid_until}" if pool.queued.valid_until else ""
+    kind = f"{pool.slices} x {pool.queued.accelerator_type} on {pool.queued.runtime_version}"
+    return f"queued resource {pool.queued.id}: {kind}{until}"
 
 
 def network(site: SitePlan) -> str:
@@ -138,6 +168,28 @@ def _volumes(plan: FleetPlan) -> str:
                 "yes" if v.protect else "no",
             ]
             for v in plan.volumes
+        ],
+    )
+
+
+def _purchases(plan: FleetPlan) -> str:
+    from accelerator_fleet.cli.table import render as table
+
+    return table(
+        ["purchase", "site", "zone", "machine", "nodes", "starts", "ends", "offering", "USD up front"],
+        [
+            [
+                p.name,
+                p.site,
+                p.zone,
+                p.machine,
+                str(p.nodes),
+                p.starts,
+                p.ends,
+                p.offering,
+                "?" if p.price is None else f"{p.price:,.0f}",
+            ]
+            for p in plan.purchases
         ],
     )
 

@@ -29,7 +29,7 @@ def show(env: str, *, as_json: bool = False) -> int:
     if as_json:
         print(json.dumps(found, indent=2))
         return 0
-    from accelerator_fleet.cli import table
+    from accelerator_fleet.cli import queued, table
 
     sites, pools = found["sites"], found["pools"]
     keys = ["site", "kind", "account", "region", "cluster", "version", "endpoint"]
@@ -49,6 +49,8 @@ def show(env: str, *, as_json: bool = False) -> int:
             for p in pools
         ],
     )
+    for line in queued.lines(pools):
+        print(line)
     if found["volumes"]:
         print()
         keys = ["volume", "site", "zone", "service", "size", "claim", "phase"]
@@ -62,6 +64,7 @@ def read(env: str) -> dict[str, Any]:
     `nodesReady`/`nodes`: ready in the API server / planned; `cardsReady`/`cards`: allocatable / planned;
     `quota`: the pool's flavour in the ClusterQueue, cards; `size`, `phase`: of the volume's claim.
     """
+    from accelerator_fleet.cli import queued
     from accelerator_fleet.cli.environment import plan_of, spec_path
     from accelerator_fleet.clusters import client, outputs, placements
 
@@ -75,7 +78,10 @@ def read(env: str) -> dict[str, Any]:
         out = up["sites"][site.name]
         reach = client(env, out)
         sites.append(_site(site, out))
-        pools += [_pool(pool, site, reach) for pool in plan.pools_of(site.name)]
+        pools += [
+            queued.row(env, pool, site) if pool.queued else _pool(pool, site, reach)
+            for pool in plan.pools_of(site.name)
+        ]
         volumes += [_volume(volume, site, reach) for volume in plan.volumes if volume.site == site.name]
     return {"env": env, "sites": sites, "pools": pools, "volumes": volumes}
 

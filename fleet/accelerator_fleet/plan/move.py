@@ -13,7 +13,10 @@ from accelerator_fleet.plan.model import FleetPlan, PoolPlan
 from accelerator_fleet.spec.model import FleetSpec, PoolSpec
 
 # Fields of the new entry that the command has a word for.
-OPTIONS = ("chip", "cards", "zone", "topology", "cards_per_node")
+OPTIONS = ("chip", "cards", "zone", "topology", "cards_per_node", "mode")
+QUEUED = "queued-resource"
+# What only nodes of a cluster have: a queued resource takes none of it.
+OF_NODES = ("queue", "taints", "disk", "sharing", "scaling", "min_cards", "max_cards")
 # What is said of the old nodes and means nothing, or another thing, on the new site.
 STAYS_BEHIND = ("zone", "variant", "machine", "topology", "capacity", "cards_per_node", "node_selector", "disk")
 
@@ -29,6 +32,7 @@ class Wanted:
     zone: str | None = None
     topology: str | None = None
     cards_per_node: int | None = None
+    mode: str | None = None  # how it is got there; on the same site: between nodes of the cluster and a queued resource
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,11 @@ def move(spec: FleetSpec, catalog: Catalog, wanted: Wanted) -> Move:
     old = now.pools[index]
     if wanted.to not in [s.name for s in spec.sites]:
         raise FleetError("--to", unknown("site", wanted.to, (s.name for s in spec.sites)))
-    if wanted.to == old.site:
+    turns = wanted.mode is not None and (wanted.mode == QUEUED) != (old.queued is not None)
+    if wanted.to == old.site and wanted.mode is not None and not turns:
+        text = f"{old.name} stays {'a queued resource' if old.queued else 'nodes of the cluster'}: edit its `capacity`"
+        raise FleetError("--mode", text)
+    if wanted.to == old.site and not turns:
         text = f"{old.name} is on {old.site}; on one site a pool moves by its own fields, new nodes before old ones go"
         raise FleetError("--to", text)
     entry = _entry(spec.pools[index], old, wanted)
@@ -86,7 +94,13 @@ def _entry(pool: PoolSpec, old: PoolPlan, wanted: Wanted) -> dict[str, Any]:
     """The new pool as people write it: what they said of the old one, but for what belongs to its nodes."""
     said = pool.model_dump(mode="json", exclude_unset=True)
     keep = {k: v for k, v in said.items() if k not in STAYS_BEHIND}
-    keep |= {"name": f"{pool.name}-{wanted.to}", "site": wanted.to, "queue": pool.queue or pool.name}
+    ending = wanted.to if wanted.to != old.site else ("queued" if wanted.mode == QUEUED else "nodes")
+    keep |= {"name": f"{pool.name}-{ending}", "site": wanted.to}
+    keep |= {} if old.queued else {"queue": pool.queue or pool.name}
+    if wanted.mode is not None:
+        keep["capacity"] = {"mode": wanted.mode}
+    if wanted.mode == QUEUED:
+        keep = {k: v for k, v in keep.items() if k not in OF_NODES}
     asked: dict[str, Any] = {"chip": wanted.chip, "zone": wanted.zone, "topology": wanted.topology}
     asked |= {"cards": wanted.cards, "cards_per_node": wanted.cards_per_node}
     keep |= {k: v for k, v in asked.items() if v is not None}
@@ -117,13 +131,18 @@ def _planned(
 def _mind(both: FleetPlan, old: PoolPlan, new: PoolPlan) -> tuple[str, ...]:
     out: list[str] = []
     left, there = both.volumes_of(old.site), both.volumes_of(new.site)
-    if left:
+    if left and new.queued is None and new.site != old.site:
         names = ", ".join(v.name for v in left)
         text = f"the volume {names} stays on {old.site} and does not follow: copy what is needed before step 2"
         out.append(text + (f"; jobs on {new.site} see {', '.join(v.name for v in there)}" if there else ""))
         if not there:
             out.append(f"{new.site} has no volume: jobs there see none at all")
-    out.append(f"jobs keep their queue: LocalQueue {new.local_queue} is on both sites between the steps")
+    if new.queued is not None:
+        out.append("a queued resource has no queue, volume or `fleet job`: what runs there is started on its hosts")
+    elif old.queued is not None:
+        out.append(f"jobs go to the new LocalQueue {new.local_queue}; what runs on {old.name}'s hosts ends with step 2")
+    else:
+        out.append(f"jobs keep their queue: LocalQueue {new.local_queue} is on both sites between the steps")
     if old.capacity_mode in ("reserved", "capacity-block"):
         out.append(f"the reservation {old.reservation} stays with {old.site}; the new pool is bought on demand")
     if both.site(old.site).protect:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from accelerator_fleet.catalog.model import Catalog
-from accelerator_fleet.plan.model import PoolPlan, QuotaPlan, SitePlan
+from accelerator_fleet.plan.model import PoolPlan, QueuedPlan, QuotaPlan, SitePlan
 
 # mode -> whose quota it is; a mode that is not here has its own.
 AS: Final = {
@@ -20,6 +20,8 @@ def quotas(pool: PoolPlan, kind: str, catalog: Catalog) -> tuple[QuotaPlan, ...]
     """What the pool takes at its largest; (): an existing cluster's nodes, or a machine whose quota is not known."""
     if kind not in ("eks", "gke") or not pool.machine:
         return ()
+    if pool.queued is not None:
+        return _queued(pool, pool.queued, catalog)
     cloud = "aws" if kind == "eks" else "gcp"
     mode = AS[cloud].get(pool.capacity_mode, pool.capacity_mode)
     known = catalog.quotas.entries
@@ -40,6 +42,24 @@ def quotas(pool: PoolPlan, kind: str, catalog: Catalog) -> tuple[QuotaPlan, ...]
             ),
         )
     return ()
+
+
+def _queued(pool: PoolPlan, queued: QueuedPlan, catalog: Catalog) -> tuple[QuotaPlan, ...]:
+    """The Cloud TPU API has quotas of its own, by zone, in chips or TensorCores."""
+    entry = catalog.cloud_tpu.entries[pool.chip]
+    code = entry.spot_quota if queued.provision == "spot" else entry.quota
+    unit = "chips" if entry.per_chip == 1 else "TensorCores"
+    doubt = entry.doubts.get("quota")
+    return (
+        QuotaPlan(
+            service="tpu.googleapis.com",
+            name=f"{code} in {pool.zone}",
+            code=code,
+            amount=pool.cards * entry.per_chip,
+            unit=unit,
+            status=doubt.status if doubt else entry.status,
+        ),
+    )
 
 
 def _families(pool: PoolPlan, cloud: str, catalog: Catalog) -> Iterator[str]:
