@@ -30,6 +30,9 @@ EFA_RESOURCE: Final = "vpc.amazonaws.com/efa"
 # Quotas count cards. What else a pod asks for is the scheduler's business.
 NOT_IN_QUOTA: Final = ("cpu", "memory", "ephemeral-storage", EFA_RESOURCE, "hugepages-")
 
+# Kueue's own order: first such preemptions after which the one that takes has no larger share than the one that gives.
+FAIR: Final = ("LessThanOrEqualToFinalShare", "LessThanInitialShare")
+
 
 class SiteAddons(pulumi.ComponentResource):
     """Managed add-ons of one cluster. `kueue` is what queues depend on; None when the cluster has its own."""
@@ -44,10 +47,12 @@ class SiteAddons(pulumi.ComponentResource):
         deleted_with: pulumi.Resource | None,
         after: list[pulumi.Resource],
         opts: pulumi.ResourceOptions | None = None,
+        *,
+        fair: bool = False,
     ) -> None:
         """Only add-ons whose state is `managed` are installed; `present` and `absent` are left alone.
 
-        `after`: nodes to run on.
+        `after`: nodes to run on. `fair`: idle cards are shared by the weights of teams.
         """
         super().__init__(token("SiteAddons"), name, None, opts)
         self._opts = pulumi.ResourceOptions(parent=self, provider=cluster, deleted_with=deleted_with, depends_on=after)
@@ -57,7 +62,9 @@ class SiteAddons(pulumi.ComponentResource):
             if addon.state != "managed":
                 continue
             if addon.name == "kueue":
-                self.kueue = self._chart(addon, kueue_values(addon))
+                self.kueue = self._chart(addon, kueue_values(addon, jobset=has_jobset(site), fair=fair))
+            elif addon.name == "jobset":
+                self._chart(addon, jobset_values(addon))
             elif addon.name == "nvidia-device-plugin":
                 self._chart(addon, {"nfd": {"enabled": False}, "gfd": {"enabled": False}})
             elif addon.name == "efa-device-plugin":
@@ -184,18 +191,30 @@ def chart_source(addon: AddonPlan) -> tuple[str, str | None, str | None]:
     return chart, addon.version, repository
 
 
-def kueue_values(addon: AddonPlan) -> dict[str, object]:
+def has_jobset(site: SitePlan) -> bool:
+    """Whether gangs can be JobSets here."""
+    return any(a.name == "jobset" and a.state != "absent" for a in site.addons)
+
+
+def jobset_values(addon: AddonPlan) -> dict[str, object]:
+    """The chart values of JobSet: its released image; the chart names a staging one."""
+    return {"image": {"repository": "registry.k8s.io/jobset/jobset", "tag": f"v{addon.version}"}}
+
+
+def kueue_values(addon: AddonPlan, *, jobset: bool = False, fair: bool = False) -> dict[str, object]:
     """The chart values of Kueue: its released image, and a configuration whose quotas count cards only."""
-    config = {
+    config: dict[str, object] = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
         "health": {"healthProbeBindAddress": ":8081"},
         "metrics": {"bindAddress": ":8443"},
         "webhook": {"port": 9443},
         "leaderElection": {"leaderElect": True},
-        "integrations": {"frameworks": ["batch/job"]},
+        "integrations": {"frameworks": ["batch/job", *(["jobset.x-k8s.io/jobset"] if jobset else [])]},
         "resources": {"excludeResourcePrefixes": list(NOT_IN_QUOTA)},
     }
+    if fair:
+        config["fairSharing"] = {"preemptionStrategies": list(FAIR)}
     return {
         "enableVisibilityAPF": False,
         "controllerManager": {

@@ -152,11 +152,12 @@ class Fleet(pulumi.ComponentResource):
             from accelerator_fleet_components.gke_device_networks import GkeDeviceNetworks
 
             GkeDeviceNetworks(site.name, site, cast("GkeAccess", base.access), cluster, base.cluster, self._child())
-        addons = SiteAddons(site.name, site, cluster, base.cluster, base.nodes, self._child())
+        teams = self._plan.teams
+        addons = SiteAddons(site.name, site, cluster, base.cluster, base.nodes, self._child(), fair=bool(teams))
         kueue: list[pulumi.Resource] = [] if addons.kueue is None else [addons.kueue]
         volumes = self._plan.volumes_of(site.name)
         keep = any(v.service == "csi" and v.retain for v in volumes)
-        queues = SiteQueues(site.name, site, pools, cluster, base.cluster, kueue, self._child(), keep)
+        queues = SiteQueues(site.name, site, pools, cluster, base.cluster, kueue, self._child(), keep, teams)
         if volumes:
             from accelerator_fleet_components.volume_claims import VolumeClaims
 

@@ -230,13 +230,15 @@ class Change(Entry):
 
 
 class Addon(Entry):
-    """An add-on's version and where it comes from. `for_resource` None: every cluster wants it."""
+    """An add-on's version and where it comes from. `for_resource` None: every cluster wants it, or who asks for it."""
 
     version: str
     namespace: str
     chart: str | None
     image: str | None
     for_resource: str | None
+    asked_for: bool = False  # only where a spec says it, or has teams
+    minimum: str | None = None  # the least version that jobs and queues rely on
 
 
 class Image(Entry):

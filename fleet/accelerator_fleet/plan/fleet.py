@@ -17,6 +17,7 @@ from accelerator_fleet.plan.purchases import applied, drawn, naming_errors, plan
 from accelerator_fleet.plan.queued import kind_error
 from accelerator_fleet.plan.reservations import shared
 from accelerator_fleet.plan.site import plan_site, site_errors
+from accelerator_fleet.plan.teams import plan_teams
 from accelerator_fleet.plan.versions import upgrade_errors
 from accelerator_fleet.plan.volume import plan_volume
 from accelerator_fleet.spec.check import check
@@ -45,6 +46,7 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
     purchases = plan_purchases(spec, catalog, placements, notes, errors)
     pools = _pools(spec, catalog, placements, notes, errors, broken, protect=protect)
     errors += [error for _, error in drawn(spec, pools, purchases)]
+    teams = plan_teams(spec, pools, errors) if not errors else ()  # quotas of pools that are wrong say nothing
     pools = [p.model_copy(update={"flavor": kept_flavor(p, placements.get(f"flavors/{p.name}"))}) for p in pools]
     raise_all(_once(errors))
     volumes = _volumes(spec, catalog, placements, notes, errors, pools, protect=protect)
@@ -75,6 +77,7 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
         reasons=notes.reasons,
         volumes=tuple(volumes),
         purchases=tuple(purchases),
+        teams=teams,
         prices=prices(spec),
         warnings=notes.warnings,
     )

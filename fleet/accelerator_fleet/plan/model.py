@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from accelerator_fleet.plan.team import TeamPlan
+
 FactStatus = Literal["verified", "derived", "estimate", "unknown"]
 CapacityMode = Literal[
     "on-demand", "spot", "reserved", "capacity-block", "flex-start", "queued-provisioning", "calendar", "existing",
@@ -352,6 +354,7 @@ class FleetPlan(Frozen):
     volumes: tuple[VolumePlan, ...] = ()
     purchases: tuple[PurchasePlan, ...] = ()
     prices: tuple[GivenPrice, ...] = ()
+    teams: tuple[TeamPlan, ...] = ()
     warnings: tuple[Reason, ...] = ()  # to be shown in a preview: a pool that leaves its site and its volume
 
     @property

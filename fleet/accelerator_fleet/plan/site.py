@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from accelerator_fleet.catalog.model import Catalog
@@ -53,8 +54,21 @@ def site_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetErro
 
 def _addon_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetError]:
     known = catalog.addons.entries
-    path = f"sites[{index}].addons"
-    return [spec.error(f"{path}.{n}", unknown("add-on", n, known)) for n in spec.sites[index].addons if n not in known]
+    errors = []
+    for name, said in spec.sites[index].addons.items():
+        path = f"sites[{index}].addons.{name}"
+        if name not in known:
+            errors.append(spec.error(path, unknown("add-on", name, known)))
+            continue
+        least = known[name].minimum
+        if least and said.version and _numbers(said.version) < _numbers(least):
+            text = f"{said.version} is older than {least}, the least that queues and jobs rely on; nearest: {least}"
+            errors.append(spec.error(f"{path}.version", text))
+    return errors
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"[0-9]+", version)[:3])
 
 
 def _system_errors(spec: FleetSpec, index: int, catalog: Catalog) -> list[FleetError]:
@@ -99,7 +113,7 @@ def plan_site(
     if site.kind == "gke":
         return _google_site(spec, index, pools, volumes, catalog, notes, protect=protect)
     if site.kind == "existing":
-        return _existing_site(site, pools, catalog, protect=protect)
+        return _existing_site(spec, site, pools, catalog, protect=protect)
     zones = zones_of(catalog, site.region)
     notes.rely(catalog.limits, "eks.min-zones", "value")
     existing = site.cluster.name is not None
@@ -113,7 +127,7 @@ def plan_site(
         network=network,
         cluster=_cluster(spec, site, _common_zones(catalog, site, reached), protect=protect),
         system_pool=None if existing else _system_pool(spec, index, reached, catalog, notes, version),
-        addons=_addons(site, pools, catalog),
+        addons=_addons(site, pools, catalog, teams=bool(spec.teams)),
         jobs_namespace=JOBS_NAMESPACE,
         topology_name=QUEUE if catalog.zones.entries[site.region].instance_topology else None,
         topology_levels=TOPOLOGY_LEVELS if catalog.zones.entries[site.region].instance_topology else (),
@@ -141,7 +155,7 @@ def _google_site(
         gke_network=google_network(site, pools, volumes),
         cluster=google_cluster(spec, site, catalog, protect=protect),
         system_pool=google_system_pool(spec, index, catalog, notes),
-        addons=_addons(site, pools, catalog),
+        addons=_addons(site, pools, catalog, teams=bool(spec.teams)),
         jobs_namespace=JOBS_NAMESPACE,
         topology_name=QUEUE,
         topology_levels=GOOGLE_LEVELS,
@@ -150,7 +164,9 @@ def _google_site(
     )
 
 
-def _existing_site(site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog, *, protect: bool) -> SitePlan:
+def _existing_site(
+    spec: FleetSpec, site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog, *, protect: bool
+) -> SitePlan:
     assert site.kubeconfig is not None
     context = site.kubeconfig.context
     return SitePlan(
@@ -159,7 +175,7 @@ def _existing_site(site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog
         region="",
         cluster=ClusterPlan(name=context, version=None, existing=True, cloud_addons=()),
         system_pool=None,
-        addons=_addons(site, pools, catalog),
+        addons=_addons(site, pools, catalog, teams=bool(spec.teams)),
         jobs_namespace=JOBS_NAMESPACE,
         topology_name=None,
         topology_levels=(),
@@ -223,8 +239,9 @@ def _system_pool(
     )
 
 
-def _addons(site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog) -> tuple[AddonPlan, ...]:
+def _addons(site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog, *, teams: bool) -> tuple[AddonPlan, ...]:
     """Kueue everywhere, device plugins where a pool needs one; `present` in an existing cluster, unless said.
+    JobSet where the spec says it, or has teams: gangs that share a cluster come back whole.
 
     GKE brings its own device plugins, and existing clusters have theirs: only what the spec says is added there.
     """
@@ -234,7 +251,8 @@ def _addons(site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog) -> tu
     out: list[AddonPlan] = []
     for name, entry in catalog.addons.entries.items():
         said = site.addons.get(name)
-        wanted = entry.for_resource is None or (site.kind == "eks" and entry.for_resource in resources)
+        for_all = entry.for_resource is None and (teams or not entry.asked_for)
+        wanted = for_all or (site.kind == "eks" and entry.for_resource in resources)
         if said is None and not wanted:
             continue
         version = (said.version if said else None) or entry.version

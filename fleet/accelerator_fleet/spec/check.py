@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from accelerator_fleet.errors import FleetError, nearest, raise_all, unknown
-from accelerator_fleet.spec.kinds import pool_fields, queues, site_fields, volumes
+from accelerator_fleet.spec.kinds import pool_fields, queues, site_fields, team_queues, volumes
 from accelerator_fleet.spec.model import MANDATORY_TAGS, FleetSpec, SiteSpec
 
 Block = ipaddress.IPv4Network
@@ -36,6 +36,7 @@ def _names(spec: FleetSpec) -> Iterator[FleetError]:
     named += [(f"pools[{i}].queue", p.queue) for i, p in enumerate(spec.pools) if p.queue is not None]
     named += [(f"volumes[{i}].name", v.name) for i, v in enumerate(spec.volumes)]
     named += [(f"purchases[{i}].name", p.name) for i, p in enumerate(spec.purchases)]
+    named += [(f"teams[{i}].name", t.name) for i, t in enumerate(spec.teams)]
     for path, name in named:
         if not NAME.fullmatch(name):
             fixed = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-0123456789")
@@ -50,6 +51,7 @@ def _unique(spec: FleetSpec) -> Iterator[FleetError]:
         "pools": [p.name for p in spec.pools],
         "volumes": [v.name for v in spec.volumes],
         "purchases": [p.name for p in spec.purchases],
+        "teams": [t.name for t in spec.teams],
     }
     for kind, items in named.items():
         for i, name in enumerate(items):
@@ -265,5 +267,6 @@ RULES: Final[tuple[Callable[[FleetSpec], Iterator[FleetError]], ...]] = (
     site_fields,
     pool_fields,
     queues,
+    team_queues,
     volumes,
 )

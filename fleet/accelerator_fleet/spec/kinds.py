@@ -117,6 +117,17 @@ def queues(spec: FleetSpec) -> Iterator[FleetError]:
             seen[key] = pool.name
 
 
+def team_queues(spec: FleetSpec) -> Iterator[FleetError]:
+    """A team's queue has the team's name; `fleet` is the queue of all who have none."""
+    taken = {pool.queue or pool.name: pool.name for pool in spec.pools}
+    for i, team in enumerate(spec.teams):
+        if team.name in taken:
+            text = f"'{team.name}' is already the queue of pool {taken[team.name]}"
+            yield spec.error(f"teams[{i}].name", f"{text}; nearest: team-{team.name}")
+        if team.name == "fleet":
+            yield spec.error(f"teams[{i}].name", "'fleet' is the queue of jobs without a team; nearest: team-fleet")
+
+
 def volumes(spec: FleetSpec) -> Iterator[FleetError]:
     """Sizes, and how a given file system is named."""
     kinds = {s.name: s.kind for s in spec.sites}

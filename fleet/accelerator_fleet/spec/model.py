@@ -14,6 +14,7 @@ from accelerator_fleet.spec.base import Count, Model
 from accelerator_fleet.spec.capacity import CapacitySpec
 from accelerator_fleet.spec.purchase import PurchaseSpec
 from accelerator_fleet.spec.sharing import SharingSpec
+from accelerator_fleet.spec.teams import TeamSpec
 
 SITE_KINDS: Final = ("eks", "gke", "existing")
 LATER_SITE_KINDS: Final = ("racks",)
@@ -190,7 +191,7 @@ class PoolSpec(Model):
     labels: dict[str, str] = Field(default_factory=dict, description="node labels beside the pool's own")
     taints: tuple[TaintSpec, ...] = Field(default=(), description="taints beside the accelerator's own")
     disk: Count | None = Field(default=None, ge=50, description="root disk, GiB; default: defaults.disk")
-    owner: str | None = Field(default=None, description="overrides tags.owner for this pool")
+    owner: str | None = Field(default=None, description="overrides tags.owner for this pool; a team's name: its pool")
     node_selector: dict[str, str] = Field(
         default_factory=dict,
         description="existing: labels that the pool's nodes bear; default: all nodes with the chip's resource",
@@ -300,6 +301,7 @@ class FleetSpec(Model):
     pools: tuple[PoolSpec, ...] = Field(default=(), description="accelerator nodes")
     volumes: tuple[VolumeSpec, ...] = Field(default=(), description="shared file systems")
     purchases: tuple[PurchaseSpec, ...] = Field(default=(), description="capacity blocks to buy (eks)")
+    teams: tuple[TeamSpec, ...] = Field(default=(), description="who shares the cards: queues, quotas, borrowing")
     catalog: CatalogSpec = Field(default_factory=CatalogSpec, description="figures instead of the catalogue's")
     allow: dict[str, dict[str, str]] = Field(
         default_factory=dict, description="pool -> change class -> digest printed by the review"
