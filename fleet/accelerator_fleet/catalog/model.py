@@ -249,7 +249,7 @@ class Image(Entry):
 
 
 class Quota(Entry):
-    """A quota that a machine counts against. Keys: `aws/<family>/<usage>`, `gcp/<accelerator>/<usage>`, `<cloud>/*/<mode>`."""
+    """A quota that a machine counts against. Keys: `aws/<family>/<usage>`, `gcp/<accelerator>/<usage>`, * any."""
 
     service: str  # of Service Quotas, or of the Cloud Quotas API
     name: str  # as the console shows it
@@ -266,7 +266,7 @@ class MigProfiles(Entry):
 
 
 class SharingRule(Entry):
-    """A way of sharing cards on a kind of site, or of a vendor's cards. `refuse` "": it can be had; `most` 0: no limit."""
+    """A way of sharing on a kind of site, or a vendor's cards. `refuse` "": it can be had; `most` 0: no limit."""
 
     refuse: str
     most: int

@@ -15,6 +15,7 @@ from accelerator_fleet.plan.overrides import overridden, prices
 from accelerator_fleet.plan.pool import plan_pool, with_sites_that_can
 from accelerator_fleet.plan.purchases import applied, drawn, naming_errors, plan_purchases
 from accelerator_fleet.plan.queued import kind_error
+from accelerator_fleet.plan.quotas import quotas
 from accelerator_fleet.plan.reservations import shared
 from accelerator_fleet.plan.site import plan_site, site_errors
 from accelerator_fleet.plan.teams import plan_teams
@@ -79,6 +80,7 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
         purchases=tuple(purchases),
         teams=teams,
         prices=prices(spec),
+        quotas=quotas(pools, sites, catalog),
         warnings=notes.warnings,
     )
 

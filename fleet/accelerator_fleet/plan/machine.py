@@ -170,6 +170,11 @@ def _machine(
         text = f"no machine of {kind} sites carries {_said(word, variant)}; they carry: {', '.join(others)}"
         raise spec.error(f"{path}.variant", text)
     default = entry.default_machine.get(f"{cloud}/{variant}") or entry.default_machine.get(cloud)
+    small = _one_small_node(pool, default, fitting, known)
+    if small is not None:
+        cards = f"{pool.cards} {'card is' if pool.cards == 1 else 'cards are'}"
+        notes.because(f"{path}.machine", small, f"{cards} one node of it; the default of {word} is {default}")
+        return small
     if default in fitting:
         if len(fitting) > 1:
             notes.because(f"{path}.machine", str(default), f"the default of {word}: {entry.machine_why}")
@@ -179,6 +184,17 @@ def _machine(
         return fitting[0]
     sizes = ", ".join(f"{m} ({known[m].cards_per_node})" for m in fitting)
     raise spec.error(f"{path}.machine", f"{word} comes in several machines; say which (cards): {sizes}")
+
+
+def _one_small_node(
+    pool: PoolSpec, default: str | None, fitting: list[str], known: Mapping[str, AnyMachine]
+) -> str | None:
+    """The one machine that `cards` fill exactly, where they are fewer than the default's: a card for an hour."""
+    usual = known[default].cards_per_node if default in fitting and default is not None else None
+    if usual is None or pool.cards is None or pool.max_cards is not None or pool.cards >= usual:
+        return None
+    exact = [m for m in fitting if known[m].cards_per_node == pool.cards]
+    return exact[0] if len(exact) == 1 else None
 
 
 def _said(word: str, variant: str | None) -> str:

@@ -205,14 +205,17 @@ class SharingPlan(Frozen):
 
 
 class QuotaPlan(Frozen):
-    """What a pool takes of one quota of its account or project, at its largest."""
+    """What pools take, all at their largest, of one quota of an account or project in one region."""
 
+    account: str  # or the project
+    region: str
     service: str  # "ec2", "compute.googleapis.com"
     name: str
     code: str  # "L-417A185B"; "": not known
     amount: int
     unit: str  # "vCPU", "cards", "chips", "-": nothing is counted
     status: FactStatus
+    pools: tuple[str, ...]
 
 
 class QueuedPlan(Frozen):
@@ -286,7 +289,6 @@ class PoolPlan(Frozen):
     demand: DemandPlan | None = None  # GKE: flex-start, queued-provisioning, calendar
     queued: QueuedPlan | None = None  # Cloud TPU queued resource: beside the cluster; flavour and queue are ""
     sharing: SharingPlan | None = None  # None: whole cards by request
-    quotas: tuple[QuotaPlan, ...] = ()
 
     @property
     def devices_per_node(self) -> int:
@@ -354,6 +356,7 @@ class FleetPlan(Frozen):
     volumes: tuple[VolumePlan, ...] = ()
     purchases: tuple[PurchasePlan, ...] = ()
     prices: tuple[GivenPrice, ...] = ()
+    quotas: tuple[QuotaPlan, ...] = ()  # what the pools take of accounts and projects
     teams: tuple[TeamPlan, ...] = ()
     warnings: tuple[Reason, ...] = ()  # to be shown in a preview: a pool that leaves its site and its volume
 

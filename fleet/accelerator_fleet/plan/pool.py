@@ -16,7 +16,6 @@ from accelerator_fleet.plan.model import PoolPlan
 from accelerator_fleet.plan.names import flavor_name, group_prefix, shape_key
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.plan.purchases import purchase_of
-from accelerator_fleet.plan.quotas import with_quotas
 from accelerator_fleet.plan.reservations import old_goes_first, ruled_out
 from accelerator_fleet.plan.sharing import shared
 from accelerator_fleet.plan.times import later, times_errors
@@ -131,7 +130,7 @@ def _on_site(
             out = existing_pool(spec, index, site_index, catalog, notes, protect=protect)
         case _:
             out = _eks_pool(spec, index, site_index, catalog, notes, protect=protect, kept=zone, version=version)
-    return with_quotas(shared(spec, index, kind, out, catalog, notes), kind, catalog)
+    return shared(spec, index, kind, out, catalog, notes)
 
 
 def _eks_pool(
