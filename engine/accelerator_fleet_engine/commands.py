@@ -42,14 +42,18 @@ def register_env(subparsers: "Subparsers") -> None:
     parser.set_defaults(func=_guarded(_env))
 
 
-def _register_life(subparsers: "Subparsers", name: str, help_text: str) -> None:
+def _register_life(subparsers: "Subparsers", name: str, help_text: str) -> argparse.ArgumentParser:
     parser = subparsers.add_parser(name, help=help_text)
     parser.add_argument("--env", default="dev", metavar="ENV", help="the environment (default: dev)")
     parser.set_defaults(func=_guarded(_life), command_name=name)
+    return parser
 
 
 def register_up(subparsers: "Subparsers") -> None:
-    _register_life(subparsers, "up", "bring an environment up on the embedded datacentre")
+    parser = _register_life(subparsers, "up", "bring an environment up on the embedded datacentre")
+    parser.add_argument(
+        "--retry", action="append", default=[], metavar="POOL", help="give its queued resource back and ask once more"
+    )
 
 
 def register_preview(subparsers: "Subparsers") -> None:
@@ -102,5 +106,7 @@ def _env(arguments: argparse.Namespace) -> int:
 def _life(arguments: argparse.Namespace) -> int:
     from accelerator_fleet_engine import lifecycle
 
+    if arguments.command_name == "up":
+        return lifecycle.up(arguments.env, arguments.retry)
     work: Callable[[str], int] = getattr(lifecycle, arguments.command_name)
     return work(arguments.env)

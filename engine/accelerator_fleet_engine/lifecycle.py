@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,12 +139,13 @@ def _preview(run: Run) -> literal.Outcome:
     return outcome
 
 
-def up(env: str) -> int:
-    """Brings `env` up; ends with the table of what runs and what to try next."""
+def up(env: str, again: Sequence[str] = ()) -> int:
+    """Brings `env` up; ends with the table of what runs and what to try next. `again`: pools whose queued resources
+    are given back first and asked for once more."""
     run = Run(env)
     run.prepare()
     _tell_pending(run)
-    if not _give_back(run):
+    if not _give_back(run, again):
         return 1
     ahead = _preview(run)
     if ahead.code and not _only_resources(run, ahead):
@@ -169,9 +171,16 @@ def _tell_pending(run: Run) -> None:
         )
 
 
-def _give_back(run: Run) -> bool:
+def _give_back(run: Run, again: Sequence[str]) -> bool:
     """Deletes what is left of pools whose creation failed, so that they are asked for anew. False: protected ones."""
-    failed = retry.failed_pools(_resources(run)) if run.place.stack_state(run.env).is_file() else []
+    there = _resources(run) if run.place.stack_state(run.env).is_file() else []
+    wanted, unknown = retry.asked_again(there, again)
+    if unknown:
+        queued = ", ".join(r["urn"].rpartition("::")[2] for r in there if r.get("type") == retry.QUEUED) or "none"
+        raise EngineError(
+            f"--retry: no queued resource of pool {', '.join(unknown)} is in the state; there are: {queued}"
+        )
+    failed = [*retry.failed_pools(there), *wanted]
     protected = [pool for pool in failed if pool.protected]
     if protected:
         names = ", ".join(pool.name for pool in protected)
@@ -184,7 +193,8 @@ def _give_back(run: Run) -> bool:
     if not failed:
         return True
     for pool in failed:
-        run.say(f"retry: {pool.name} failed to come up; {pool.identity} is given back, then asked for again")
+        why = "on request" if pool in wanted else "failed to come up"
+        run.say(f"retry: {pool.name} {why}; {pool.identity} is given back, then asked for again")
     targets = [word for pool in failed for word in ("--target", pool.urn)]
     outcome = run.pulumi("destroy", "--yes", "--skip-preview", *targets, verb="giving back", total=len(failed))
     if outcome.code:
@@ -328,5 +338,5 @@ def _next_steps(run: Run) -> None:
 def _first_pool(run: Run) -> str:
     from accelerator_fleet import spec
 
-    pools = spec.load(embedded.spec_file(run.place, run.env)).pools
+    pools = [p for p in spec.load(embedded.spec_file(run.place, run.env)).pools if p.capacity.mode != "queued-resource"]
     return pools[0].name if pools else "POOL"

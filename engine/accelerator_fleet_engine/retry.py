@@ -10,12 +10,13 @@ are free to be given again.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from accelerator_fleet_engine.troubles import POOLS
 
+QUEUED = "accelerator-fleet-native:index:QueuedResource"
 BROKEN = "CREATE_FAILED"  # what EKS says of such a group once its state has been read
 
 
@@ -41,6 +42,19 @@ def failed_pools(resources: Iterable[dict[str, Any]]) -> list[FailedPool]:
             urn = str(one["urn"])
             found.append(FailedPool(urn, urn.rpartition("::")[2], str(one.get("id")), bool(one.get("protect"))))
     return found
+
+
+def asked_again(resources: Iterable[dict[str, Any]], names: Sequence[str]) -> tuple[list[FailedPool], list[str]]:
+    """Queued resources of these pools, and the names that none has: they are asked for again on request only, since a
+    failed or suspended one may be what somebody still wants to look at, and its place in the queue is lost."""
+    found = {
+        str(r["urn"]).rpartition("::")[2]: FailedPool(
+            str(r["urn"]), str(r["urn"]).rpartition("::")[2], str(r.get("id")), bool(r.get("protect"))
+        )
+        for r in resources
+        if r.get("type") == QUEUED and not r.get("delete")
+    }
+    return [found[n] for n in names if n in found], [n for n in names if n not in found]
 
 
 def unprotect_lines(pools: Iterable[FailedPool], stack: str, prefix: str) -> list[str]:

@@ -12,7 +12,7 @@ from accelerator_fleet_recover.model import Item, Wanted, has_unknown
 # Properties that a wanted resource and a thing must agree in, where the thing shows them.
 # A rule of a security group is told by its group, protocol, first port and peer.
 PEERS = ("cidrIpv4", "cidrIpv6", "referencedSecurityGroupId")
-NAMES = ("nodeGroupName", "name", "accountId", "instanceId")
+NAMES = ("nodeGroupName", "name", "accountId", "instanceId", "queuedResourceId")
 
 
 @dataclass

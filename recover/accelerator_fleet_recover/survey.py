@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 AWS: Final = "pulumi:providers:aws"
 GOOGLE: Final = "pulumi:providers:gcp"
+NATIVE: Final = "pulumi:providers:accelerator-fleet-native"
 KUBERNETES: Final = "pulumi:providers:kubernetes"
 
 
@@ -59,7 +60,15 @@ def _cloud_items(kind: str, provider: Wanted, resources: list[Wanted]) -> tuple[
         from accelerator_fleet_recover.google.session import Project
 
         project = Project(provider.urn, provider.inputs)
-        return [*google.Inventory(project, resources).items(), *tpu.items(project)], google.TYPES
+        items = [*google.Inventory(project, resources).items(), *tpu.nodes(project)]
+        if not any(r.type == tpu.QUEUED for r in resources):
+            items += tpu.queued(project, foreign=True)
+        return items, google.TYPES
+    if kind == NATIVE:
+        from accelerator_fleet_recover.google import tpu
+        from accelerator_fleet_recover.google.session import Project
+
+        return list(tpu.queued(Project(provider.urn, provider.inputs))), tpu.TYPES
     return [], frozenset()
 
 
