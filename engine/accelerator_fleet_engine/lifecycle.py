@@ -174,12 +174,7 @@ def _tell_pending(run: Run) -> None:
 def _give_back(run: Run, again: Sequence[str]) -> bool:
     """Deletes what is left of pools whose creation failed, so that they are asked for anew. False: protected ones."""
     there = _resources(run) if run.place.stack_state(run.env).is_file() else []
-    wanted, unknown = retry.asked_again(there, again)
-    if unknown:
-        queued = ", ".join(r["urn"].rpartition("::")[2] for r in there if r.get("type") == retry.QUEUED) or "none"
-        raise EngineError(
-            f"--retry: no queued resource of pool {', '.join(unknown)} is in the state; there are: {queued}"
-        )
+    wanted = _asked_again(run, there, again) if again else []
     failed = [*retry.failed_pools(there), *wanted]
     protected = [pool for pool in failed if pool.protected]
     if protected:
@@ -188,7 +183,7 @@ def _give_back(run: Run, again: Sequence[str]) -> bool:
         run.say("running work. Take the protection off, then it is given back and asked for again:")
         for line in retry.unprotect_lines(protected, run.env, _prepared_prefix(run)):
             run.say(line)
-        run.say(f"  {fleet_word()} up --env {run.env}")
+        run.say(" ".join([f"  {fleet_word()} up --env {run.env}", *(f"--retry {name}" for name in again)]))
         return False
     if not failed:
         return True
@@ -200,6 +195,23 @@ def _give_back(run: Run, again: Sequence[str]) -> bool:
     if outcome.code:
         run.failed(outcome, "giving back")
     return outcome.code == 0
+
+
+def _asked_again(run: Run, there: list[dict[str, Any]], names: Sequence[str]) -> list[retry.FailedPool]:
+    """The queued resources of these pools, read anew. Raises EngineError for what is none, and for one that runs."""
+    wanted, unknown = retry.asked_again(there, names)
+    if unknown:
+        queued = ", ".join(r["urn"].rpartition("::")[2] for r in there if r.get("type") == retry.QUEUED) or "none"
+        raise EngineError(f"--retry: no queued resource of pool {', '.join(unknown)} is up; there are: {queued}")
+    run.quiet(
+        "refresh", "--yes", "--skip-preview", "--stack", run.env, *(w for p in wanted for w in ("--target", p.urn))
+    )
+    states = {str(r["urn"]): (r.get("outputs") or {}).get("state") for r in _resources(run)}
+    for pool in wanted:
+        if states.get(pool.urn) not in (None, *retry.ENDED):
+            text = f"--retry: the queued resource of {pool.name} is {states[pool.urn]}: it is asked for already"
+            raise EngineError(text)
+    return [pool for pool in wanted if pool.urn in states]
 
 
 def _only_resources(run: Run, outcome: literal.Outcome) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 from accelerator_fleet_engine.troubles import POOLS
 
 QUEUED = "accelerator-fleet-native:index:QueuedResource"
+ENDED = ("FAILED", "SUSPENDING", "SUSPENDED")  # states that a queued resource does not leave by itself
 BROKEN = "CREATE_FAILED"  # what EKS says of such a group once its state has been read
 
 
