@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 from accelerator_fleet_engine import binaries
-from accelerator_fleet_sim.cluster import addons
+from accelerator_fleet_sim.cluster import addons, watches
 from accelerator_fleet_sim.cluster.cluster import Cluster, Record, load_record
 from accelerator_fleet_sim.cluster.controlplane import ControlPlane, Programs
 from accelerator_fleet_sim.cluster.etcd import Etcd
@@ -79,6 +79,7 @@ class ClusterRuntime:
             self._start_shared()
             assert self._tokens is not None
             if name not in self._clusters:
+                watches.check()
                 folder = self.folder / name
                 record = load_record(folder)
                 if record is not None and record.deleting:  # the daemon died while it deleted the one before
