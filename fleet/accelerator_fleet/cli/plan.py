@@ -56,8 +56,9 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def render(plan: FleetPlan) -> str:
-    """The plan as tables: sites, pools, and the sum at list prices."""
+    """The plan as tables: sites, pools, quotas, volumes, and the sum at list prices."""
     from accelerator_fleet.catalog import load_prices
+    from accelerator_fleet.cli import pools as tables
     from accelerator_fleet.cli.table import count
     from accelerator_fleet.cli.table import render as table
     from accelerator_fleet.cost.list_price import pool_month, system_month, with_given
@@ -86,45 +87,13 @@ def render(plan: FleetPlan) -> str:
             ],
         )
     )
-    lines.append("")
-    lines.append(
-        table(
-            [
-                "pool",
-                "site",
-                "zone",
-                "chip",
-                "machine",
-                "nodes",
-                "cards",
-                "topology",
-                "EFA",
-                "capacity",
-                "scaling",
-                "USD/month",
-            ],
-            [
-                [
-                    p.name,
-                    p.site,
-                    p.zone or "-",
-                    p.chip,
-                    p.machine or "as found",
-                    str(p.nodes),
-                    str(p.cards),
-                    f"{p.slices} x {p.topology_shape}" if p.topology_shape else "-",
-                    str(p.efa_interfaces),
-                    " ".join(x for x in (p.capacity_mode, p.queued.provision if p.queued else "", p.reservation) if x),
-                    p.scaling if p.scaling == "fixed" else f"auto {p.min_nodes}-{p.max_nodes} nodes",
-                    _usd(money[p.name]),
-                ]
-                for p in plan.pools
-            ],
-        )
-    )
+    lines += ["", tables.pools(plan, lambda p: _usd(money[p.name]))]
+    lines += [f"shared: {text}" for text in tables.sharing(plan)]
     beside = [f"{p.name} ({_slices(p)})" for p in plan.pools if p.queued]
     if beside:
         lines += ["", f"beside the clusters, without nodes, queue or `fleet job` in them: {', '.join(beside)}"]
+    if plan.quotas:
+        lines += ["", tables.quotas(plan)]
     if plan.volumes:
         lines += ["", _volumes(plan)]
     if plan.purchases:

@@ -128,7 +128,7 @@ class AddonPlan(Frozen):
     chart: str | None = None  # OCI or repository reference of the vendor's chart; None: plain objects
     digest: str | None = None
     image: str | None = None
-    configs: dict[str, str] = {}  # nvidia-device-plugin: named configurations, which nodes choose by a label
+    configs: tuple[tuple[str, str], ...] = ()  # nvidia-device-plugin: (name, YAML); nodes choose one by a label
 
 
 class ClusterPlan(Frozen):

@@ -133,12 +133,12 @@ def config_name(sharing: SharingPlan) -> str:
     return f"{sharing.way.replace('_', '-')}-{sharing.parts}"
 
 
-def plugin_configs(pools: tuple[PoolPlan, ...]) -> dict[str, str]:
-    """The configurations of NVIDIA's device plugin that the pools' nodes choose among; {}: none of them shares."""
+def plugin_configs(pools: tuple[PoolPlan, ...]) -> tuple[tuple[str, str], ...]:
+    """The configurations of NVIDIA's device plugin that the pools' nodes choose among; (): none of them shares."""
     ways = {config_name(p.sharing): p.sharing for p in pools if p.sharing is not None}
     if not ways:
-        return {}
-    return {WHOLE: _config(None)} | {name: _config(ways[name]) for name in sorted(ways)}
+        return ()
+    return ((WHOLE, _config(None)), *((name, _config(ways[name])) for name in sorted(ways)))
 
 
 def _config(sharing: SharingPlan | None) -> str:

@@ -265,7 +265,7 @@ def _addons(site: SiteSpec, pools: tuple[PoolPlan, ...], catalog: Catalog, *, te
                 namespace=entry.namespace,
                 chart=entry.chart,
                 image=image,
-                configs=plugin_configs(pools) if name == PLUGIN else {},
+                configs=plugin_configs(pools) if name == PLUGIN else (),
             )
         )
     return tuple(out)
