@@ -155,6 +155,8 @@ class EksCluster(pulumi.ComponentResource):
             subnet_ids=[network.private_subnets[z] for z in plan.zones or network.private_subnets],
             instance_types=[plan.machine],
             ami_type=plan.ami_type,
+            version=plan.kubernetes,
+            release_version=plan.release,
             disk_size=plan.disk_gib,
             labels=plan.labels,
             scaling_config={

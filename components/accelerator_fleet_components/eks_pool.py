@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import pulumi
@@ -42,19 +43,30 @@ class EksPool(pulumi.ComponentResource):
         tags: dict[str, str],
         after: list[pulumi.Resource],
         opts: pulumi.ResourceOptions | None = None,
+        reservation: pulumi.Input[str] | None = None,
+        begun: bool = False,
     ) -> None:
-        """`tags` go on the instances, which a provider's default tags do not reach; `after`: nodes join after it."""
+        """`tags` go on the instances, which a provider's default tags do not reach; `after`: nodes join after it.
+
+        `reservation`: of a block that this fleet buys, instead of the plan's. `begun`: the time is over at which the
+        block's nodes are asked for, and no schedule can be made for it.
+        """
         super().__init__(token("EksPool"), name, None, opts)
         self._provider = provider
         self._name = name
         self._pool = pool
         self._tags = {**tags, **pool.tags}
+        self._reservation = reservation or pool.reservation
+        self._begun = begun
         placement = self._placement().name if pool.placement_group else pool.existing_placement_group
         groups = [access.security_group]
         if pool.efa_interfaces:
             groups.append(self._efa_group(access).id)
         template = self._template(groups, placement)
-        self.node_group_name = self._group(access, template, after).node_group_name
+        group = self._group(access, template, after)
+        if pool.raised_at is not None and not begun:
+            self._raise(group, pool.raised_at)
+        self.node_group_name = group.node_group_name
         self.register_outputs({"nodeGroup": self.node_group_name, "shapeKey": pool.shape_key})
 
     def _opts(self, parent: pulumi.Resource | None = None, **more: object) -> pulumi.ResourceOptions:
@@ -102,14 +114,14 @@ class EksPool(pulumi.ComponentResource):
 
         pool = self._pool
         block = pool.capacity_mode == "capacity-block"
-        reserved = pool.reservation is not None
+        reserved = self._reservation is not None
         return ec2.LaunchTemplate(
             self._name,
             # A capacity block is named with its market; the machine then stands here and not in the node group.
             instance_type=pool.machine if block else None,
             instance_market_options={"market_type": "capacity-block"} if block else None,
             capacity_reservation_specification={
-                "capacity_reservation_target": {"capacity_reservation_id": pool.reservation}
+                "capacity_reservation_target": {"capacity_reservation_id": self._reservation}
             }
             if reserved
             else None,
@@ -159,11 +171,13 @@ class EksPool(pulumi.ComponentResource):
             node_role_arn=access.node_role_arn,
             subnet_ids=[access.private_subnets[pool.zone]],
             ami_type=pool.ami_type,
+            version=pool.kubernetes,
+            release_version=pool.release,
             capacity_type="CAPACITY_BLOCK" if block else CAPACITY_TYPES[pool.capacity_mode],
             instance_types=None if block else [pool.machine],
             launch_template={"id": template.id, "version": template.latest_version.apply(str)},
             scaling_config={
-                "desired_size": pool.nodes if pool.desired_nodes is None else pool.desired_nodes,
+                "desired_size": pool.nodes if pool.desired_nodes is None or self._begun else pool.desired_nodes,
                 "min_size": pool.min_nodes,
                 "max_size": pool.max_nodes,
             },
@@ -184,3 +198,27 @@ class EksPool(pulumi.ComponentResource):
                 else [],
             ),
         )
+
+    def _raise(self, group: eks.NodeGroup, at: str) -> None:
+        """Asks for the nodes once the block has begun. Their drain before its end is an action of EKS' own, which
+        ours would stand in the way of: docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html.
+        """
+        from pulumi_aws import autoscaling
+
+        autoscaling.Schedule(
+            f"{self._name}-block-starts",
+            scheduled_action_name=f"{self._name}-{self._pool.shape_key}-block-starts",
+            autoscaling_group_name=group.resources.apply(_scaling_group),
+            start_time=at,
+            desired_capacity=self._pool.nodes,
+            # -1: not changed. Left out, the provider would send 0.
+            min_size=-1,
+            max_size=-1,
+            opts=self._opts(group, protect=False),
+        )
+
+
+def _scaling_group(resources: Sequence[eks.outputs.NodeGroupResource] | None) -> str:
+    """The name of a node group's Auto Scaling group."""
+    groups = resources[0].autoscaling_groups if resources else None
+    return (groups[0].name if groups else None) or ""

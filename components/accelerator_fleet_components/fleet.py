@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import pulumi
 
 from accelerator_fleet.plan.model import FleetPlan, PoolPlan, SitePlan, VolumePlan
 from accelerator_fleet.plan.names import flavor_key
+from accelerator_fleet.plan.times import FORMAT
 from accelerator_fleet_components.cluster_access import EksAccess, kubernetes_provider
 from accelerator_fleet_components.scope import Scope
 from accelerator_fleet_components.site_base import SiteBase, make_base
@@ -16,9 +18,11 @@ from accelerator_fleet_components.tokens import token
 
 if TYPE_CHECKING:
     import pulumi_kubernetes as k8s
+    from pulumi_aws import Provider
 
     from accelerator_fleet_components.cluster_access import GkeAccess
     from accelerator_fleet_components.volume import Source
+    from accelerator_fleet_native.sdk import Provider as Native
 
 
 class Fleet(pulumi.ComponentResource):
@@ -27,6 +31,7 @@ class Fleet(pulumi.ComponentResource):
     sites: dict[str, object]
     pools: dict[str, object]
     volumes: dict[str, object]
+    purchases: dict[str, object]
 
     def __init__(
         self,
@@ -35,16 +40,23 @@ class Fleet(pulumi.ComponentResource):
         providers: Mapping[str, pulumi.ProviderResource],
         scope: Scope | None = None,
         opts: pulumi.ResourceOptions | None = None,
+        as_of: datetime | None = None,
+        natives: Mapping[str, pulumi.ProviderResource] | None = None,
     ) -> None:
         """`providers`: one per site, made by the caller: the cloud's with its account or project pinned, or that of
-        an existing cluster by its context."""
+        an existing cluster by its context; `natives`: the toolkit's own, of sites with queued resources.
+        `as_of`: which capacity blocks have begun (now)."""
         super().__init__(token("Fleet"), name, None, opts)
+        self._as_of = as_of or datetime.now(UTC)
+        self._natives = natives or {}
         self._plan = plan
         self._scope = scope or Scope()
         self._others: pulumi.StackReference | None = None
         self.sites = {}
         self.pools = {}
         self.volumes = {}
+        self.purchases = {}
+        self._bought: dict[str, pulumi.Output[str]] = {}
         for site in plan.sites:
             if self._scope.sites == "all" or site.name in self._scope.sites:
                 self._site(site, providers[site.name])
@@ -59,9 +71,11 @@ class Fleet(pulumi.ComponentResource):
             return
         base = self._base(site, provider)
         assert base.access is not None
-        self.sites[site.name] = base.access.outputs(site)
+        release = site.system_pool.release if site.system_pool else None
+        self.sites[site.name] = {**base.access.outputs(site), "systemRelease": release}
         sources = self._volumes(site, base, provider)
         if self._scope.has("pools"):
+            self._purchases(site, provider)
             for pool in self._plan.pools_of(site.name):
                 made = self._pool(pool, site, base, provider)
                 self.pools[pool.name] = {**_shape(pool), **made}
@@ -125,15 +139,34 @@ class Fleet(pulumi.ComponentResource):
         }
         return made.source
 
+    def _purchases(self, site: SitePlan, provider: pulumi.ProviderResource) -> None:
+        """The capacity blocks that are bought for the site, each in the state of the stack that has its pools."""
+        for purchase in self._plan.purchases_of(site.name):
+            from accelerator_fleet_components.capacity_purchase import CapacityPurchase
+
+            made = CapacityPurchase(purchase.name, purchase, cast("Provider", provider), self._child())
+            self._bought[purchase.name] = made.reservation
+            self.purchases[purchase.name] = made.outputs(purchase)
+
     def _pool(
         self, pool: PoolPlan, site: SitePlan, base: SiteBase, provider: pulumi.ProviderResource
     ) -> dict[str, object]:
         """The pool's nodes; their names in the cloud for the stack's outputs."""
         tags, after = self._plan.tags, base.nodes
+        if pool.queued is not None:
+            from accelerator_fleet_components.tpu_queued_resource import TpuQueuedResource
+
+            own = cast("Native", self._natives[site.name])
+            queued = TpuQueuedResource(pool.name, pool, cast("GkeAccess", base.access), own, self._child())
+            return {"queuedResource": queued.resource_id}
         if isinstance(base.access, EksAccess):
             from accelerator_fleet_components.eks_pool import EksPool
 
-            made = EksPool(pool.name, pool, base.access, provider, tags, after, self._child())
+            bought = self._bought[pool.purchase] if pool.purchase else None
+            begun = pool.raised_at is not None and pool.raised_at <= self._as_of.strftime(FORMAT)
+            made = EksPool(
+                pool.name, pool, base.access, provider, tags, after, self._child(), reservation=bought, begun=begun
+            )
             return {"nodeGroup": made.node_group_name}
         from accelerator_fleet_components.gke_pool import GkePool
 
@@ -147,7 +180,7 @@ class Fleet(pulumi.ComponentResource):
         from accelerator_fleet_components.addons import SiteAddons
         from accelerator_fleet_components.queues import SiteQueues
 
-        pools = self._plan.pools_of(site.name)
+        pools = self._plan.cluster_pools_of(site.name)
         if site.gke_network is not None and site.gke_network.extra:
             from accelerator_fleet_components.gke_device_networks import GkeDeviceNetworks
 
@@ -180,4 +213,6 @@ def _shape(pool: PoolPlan) -> dict[str, object]:
         "reservation": pool.reservation,
         "flavor": pool.flavor,
         "flavorKey": flavor_key(pool),
+        "kubernetes": pool.kubernetes,
+        "release": pool.release,
     }

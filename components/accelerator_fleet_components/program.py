@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pulumi
@@ -10,7 +11,8 @@ from accelerator_fleet import catalog, spec
 from accelerator_fleet.errors import FleetError, raise_all
 from accelerator_fleet.plan import plan as make_plan
 from accelerator_fleet.plan.model import FleetPlan, SitePlan
-from accelerator_fleet_components import adoption, existing, existing_nodes, placements
+from accelerator_fleet.plan.times import check_as_of
+from accelerator_fleet_components import adoption, as_of, existing, existing_nodes, placements
 from accelerator_fleet_components.fleet import Fleet
 from accelerator_fleet_components.scope import Scope
 from accelerator_fleet_components.scope import read as read_scope
@@ -38,17 +40,31 @@ def _run(folder: Path) -> None:
     wanted = spec.load(folder / config.require("spec"))
     scope = read_scope(config.get_object("scope"), [s.name for s in wanted.sites])
     plan = make_plan(wanted, catalog.load(), placements.read(scope.base))
+    today = as_of.read()
+    check_as_of(wanted, plan, today)
     for warning in plan.warnings:
         pulumi.log.warn(f"{warning.path}: {warning.why}")
     # Before any provider: a wrong context would be the Kubernetes provider's error, which names no field.
     raise_all(existing_nodes.check(plan, [s.name for s in plan.sites if _owned(scope, s.name)]))
     providers = {s.name: site_provider(plan, s) for s in plan.sites if _owned(scope, s.name)}
     existing.check(plan, providers)
-    fleet = Fleet(plan.fleet, plan, providers, scope)
+    fleet = Fleet(
+        plan.fleet, plan, providers, scope, as_of=today, natives=natives(plan, providers if scope.has("pools") else {})
+    )
     pulumi.export("sites", fleet.sites)
     pulumi.export("pools", fleet.pools)
     if plan.volumes:
         pulumi.export("volumes", fleet.volumes)
+    if fleet.purchases:
+        pulumi.export("purchases", fleet.purchases)
+
+
+def natives(plan: FleetPlan, sites: Mapping[str, object]) -> dict[str, pulumi.ProviderResource]:
+    """The toolkit's own provider for each of the sites that has queued resources."""
+    from accelerator_fleet_components.tpu_queued_resource import native_provider
+
+    wanted = {p.site for p in plan.pools if p.queued is not None} & set(sites)
+    return {name: native_provider(plan, plan.site(name)) for name in sorted(wanted)}
 
 
 def _owned(scope: Scope, site: str) -> bool:

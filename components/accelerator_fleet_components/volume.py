@@ -69,11 +69,13 @@ class Volume(pulumi.ComponentResource):
     def _opts(self, parent: pulumi.Resource | None = None, **more: object) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(parent=parent or self, provider=self._provider, **more)  # type: ignore[arg-type]
 
-    def _data(self) -> pulumi.ResourceOptions:
-        """For what holds the data: protected, and left in the cloud when the stack lets go of it."""
-        return self._opts(
-            protect=self._volume.protect, retain_on_delete=self._volume.retain, depends_on=self._after or None
-        )
+    def _data(self, rules: list[pulumi.Resource] | None = None) -> pulumi.ResourceOptions:
+        """For what holds the data: protected, and left in the cloud when the stack lets go of it.
+
+        `rules`: of its security group, without which the cloud refuses to make it.
+        """
+        after = [*self._after, *(rules or [])]
+        return self._opts(protect=self._volume.protect, retain_on_delete=self._volume.retain, depends_on=after or None)
 
     def _plain(self, parent: pulumi.Resource) -> pulumi.ResourceOptions:
         """For what can be made again: a child would inherit the protection of its parent."""
@@ -92,7 +94,7 @@ class Volume(pulumi.ComponentResource):
             tags=tags,
             opts=self._data(),
         )
-        group = self._group(access, NFS)
+        group, _ = self._group(access, NFS)
         # A target in every zone of the network: pools come and go and no volume is touched.
         targets = [
             efs.MountTarget(
@@ -124,7 +126,7 @@ class Volume(pulumi.ComponentResource):
 
         zone = self._volume.zone
         assert zone is not None
-        group = self._group(access, LUSTRE)
+        group, rules = self._group(access, LUSTRE)
         files = fsx.LustreFileSystem(
             self._name,
             storage_capacity=self._volume.size_gib,
@@ -135,14 +137,17 @@ class Volume(pulumi.ComponentResource):
             per_unit_storage_throughput=self._volume.throughput,
             file_system_type_version="2.15",
             tags={"Name": self._name},
-            opts=self._data(),
+            # CreateFileSystem looks at the group: without port 988 among the servers it is refused.
+            opts=self._data(rules),
         )
         attributes = {"dnsname": files.dns_name, "mountname": files.mount_name}
         csi = {"driver": "fsx.csi.aws.com", "volumeHandle": files.id, "volumeAttributes": attributes}
         return pulumi.Output.from_input({"csi": csi})
 
-    def _group(self, access: EksAccess, ports: tuple[tuple[int, int], ...]) -> ec2.SecurityGroup:
-        """Lets the cluster's nodes in, and for Lustre the file servers among themselves."""
+    def _group(
+        self, access: EksAccess, ports: tuple[tuple[int, int], ...]
+    ) -> tuple[ec2.SecurityGroup, list[pulumi.Resource]]:
+        """Lets the cluster's nodes in, and for Lustre the file servers among themselves; the group and its rules."""
         from pulumi_aws import ec2, vpc
 
         group = ec2.SecurityGroup(
@@ -155,26 +160,29 @@ class Volume(pulumi.ComponentResource):
         sources = {"nodes": access.security_group}
         if ports == LUSTRE:
             sources["self"] = group.id
-        for who, source in sources.items():
-            for first, last in ports:
-                vpc.SecurityGroupIngressRule(
-                    f"{self._name}-{who}-{first}",
-                    security_group_id=group.id,
-                    referenced_security_group_id=source,
-                    ip_protocol="tcp",
-                    from_port=first,
-                    to_port=last,
-                    opts=self._opts(group),
-                )
+        rules: list[pulumi.Resource] = [
+            vpc.SecurityGroupIngressRule(
+                f"{self._name}-{who}-{first}",
+                security_group_id=group.id,
+                referenced_security_group_id=source,
+                ip_protocol="tcp",
+                from_port=first,
+                to_port=last,
+                opts=self._opts(group),
+            )
+            for who, source in sources.items()
+            for first, last in ports
+        ]
         if ports == LUSTRE:
-            vpc.SecurityGroupEgressRule(
+            out = vpc.SecurityGroupEgressRule(
                 f"{self._name}-out",
                 security_group_id=group.id,
                 cidr_ipv4="0.0.0.0/0",
                 ip_protocol="-1",
                 opts=self._opts(group),
             )
-        return group
+            rules.append(out)
+        return group, rules
 
     def _filestore(self, access: GkeAccess) -> Source:
         from pulumi_gcp import filestore

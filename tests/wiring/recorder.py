@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pulumi
+import yaml
+from pulumi.runtime.mocks import MockMonitor
 
 from accelerator_fleet import catalog, spec
 from accelerator_fleet.plan import plan as make_plan
@@ -24,6 +27,8 @@ class Recorder(pulumi.runtime.Mocks):
 
     def __init__(self) -> None:
         self.made: list[pulumi.runtime.MockResourceArgs] = []
+        self.protected: dict[tuple[str, str], bool] = {}  # (type, name) -> protected by itself
+        self.after: dict[tuple[str, str], set[str]] = {}  # (type, name) -> `type::name` of what it comes after
         self.fleet: Fleet | None = None
 
     def new_resource(self, args: pulumi.runtime.MockResourceArgs) -> tuple[str, dict[str, Any]]:
@@ -36,6 +41,11 @@ class Recorder(pulumi.runtime.Mocks):
                 out["endpoint"] = "https://127.0.0.1:1"
             case "aws:ec2/launchTemplate:LaunchTemplate":
                 out["latestVersion"] = 1
+            case "aws:eks/nodeGroup:NodeGroup":
+                out["resources"] = [{"autoscalingGroups": [{"name": f"asg-{args.name}"}]}]
+            case "aws:ec2/capacityBlockReservation:CapacityBlockReservation":
+                out |= {"instanceType": "p5.48xlarge", "availabilityZone": "us-east-2b", "instanceCount": 2}
+                out |= {"startDate": "2027-01-04T11:30:00Z", "endDate": "2027-01-05T11:30:00Z"}
             case "aws:fsx/lustreFileSystem:LustreFileSystem":
                 out |= {"dnsName": "fs.dns", "mountName": "abc"}
             case "gcp:container/cluster:Cluster":
@@ -67,20 +77,37 @@ class Recorder(pulumi.runtime.Mocks):
         return found
 
 
+class Monitor(MockMonitor):
+    """The mocks' engine, which also notes options of resources that mocks do not see."""
+
+    mocks: Recorder
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802
+        key = (request.type, request.name)
+        self.mocks.protected[key] = bool(request.protect)
+        self.mocks.after[key] = {urn.rpartition("$")[2] for urn in request.dependencies}
+        return super().RegisterResource(request)  # type: ignore[no-untyped-call]
+
+
 def load(env: str) -> FleetPlan:
     """The plan of an environment of this checkout."""
     return make_plan(spec.load(ROOT / "stacks" / "fleets" / f"{env}.yaml"), catalog.load())
 
 
-def build(plan: FleetPlan, scope: Scope | None = None) -> Recorder:
+def build_spec(text: str, as_of: datetime) -> Recorder:
+    """The components of a spec's text, on a day."""
+    return build(make_plan(spec.parse(yaml.safe_load(text)), catalog.load()), as_of=as_of)
+
+
+def build(plan: FleetPlan, scope: Scope | None = None, as_of: datetime | None = None) -> Recorder:
     """Runs the components of a plan under mocks, with the providers that the program makes."""
     mocks = Recorder()
     asyncio.set_event_loop(asyncio.new_event_loop())
-    pulumi.runtime.set_mocks(mocks, preview=False)
+    pulumi.runtime.set_mocks(mocks, preview=False, monitor=Monitor(mocks))  # type: ignore[no-untyped-call]
 
     def program() -> None:
         providers = {s.name: site_provider(plan, s) for s in plan.sites}
-        mocks.fleet = Fleet(plan.fleet, plan, providers, scope)
+        mocks.fleet = Fleet(plan.fleet, plan, providers, scope, as_of=as_of)
 
     pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]
     return mocks

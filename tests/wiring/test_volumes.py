@@ -100,6 +100,22 @@ def test_efs_is_reached_from_every_zone_of_the_network() -> None:
     assert (rule.inputs["fromPort"], rule.inputs["referencedSecurityGroupId"]) == (2049, "sg-cluster")
 
 
+def test_lustre_is_made_once_its_servers_reach_each_other() -> None:
+    """FSx refuses a file system whose group does not let port 988 in and out."""
+    made = made_of(volume("fsx-lustre"))
+    rules = {
+        f"{kind}::{a.name}"
+        for kind in (
+            "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
+            "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule",
+        )
+        for a in made.of(kind)
+        if a.inputs["securityGroupId"] == "shared-id"
+    }
+    assert len(rules) == 5
+    assert rules <= made.after["aws:fsx/lustreFileSystem:LustreFileSystem", "shared"]
+
+
 def test_one_zone_efs_has_one_target() -> None:
     made = made_of(volume("efs", zone="us-east-2b"))
     assert [t.name for t in made.of("aws:efs/mountTarget:MountTarget")] == ["shared-us-east-2b"]

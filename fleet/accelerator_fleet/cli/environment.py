@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,9 +42,17 @@ def _named_by_stack(config: Path) -> Path | None:
     return config.parent / spec if isinstance(spec, str) and (config.parent / spec).is_file() else None
 
 
-def plan_of(path: Path, placements: Mapping[str, tuple[str, str]] | None = None) -> FleetPlan:
-    """The plan of a spec file; with `placements`, of what is up by it. Raises FleetError."""
+def plan_of(
+    path: Path, placements: Mapping[str, tuple[str, str]] | None = None, as_of: datetime | None = None
+) -> FleetPlan:
+    """The plan of a spec file; with `placements`, of what is up by it; with `as_of`, refused where its capacity is
+    over by then. Raises FleetError."""
     from accelerator_fleet import catalog, spec
     from accelerator_fleet.plan import plan
+    from accelerator_fleet.plan.times import check_as_of
 
-    return plan(spec.load(path), catalog.load(), placements)
+    wanted = spec.load(path)
+    made = plan(wanted, catalog.load(), placements)
+    if as_of is not None:
+        check_as_of(wanted, made, as_of)
+    return made
