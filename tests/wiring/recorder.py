@@ -82,7 +82,7 @@ class Monitor(MockMonitor):
 
     mocks: Recorder
 
-    def RegisterResource(self, request: Any) -> Any:  # noqa: N802
+    def RegisterResource(self, request: Any) -> Any:
         key = (request.type, request.name)
         self.mocks.protected[key] = bool(request.protect)
         self.mocks.after[key] = {urn.rpartition("$")[2] for urn in request.dependencies}
@@ -103,7 +103,7 @@ def build(plan: FleetPlan, scope: Scope | None = None, as_of: datetime | None = 
     """Runs the components of a plan under mocks, with the providers that the program makes."""
     mocks = Recorder()
     asyncio.set_event_loop(asyncio.new_event_loop())
-    pulumi.runtime.set_mocks(mocks, preview=False, monitor=Monitor(mocks))  # type: ignore[no-untyped-call]
+    pulumi.runtime.set_mocks(mocks, preview=False, monitor=Monitor(mocks))
 
     def program() -> None:
         providers = {s.name: site_provider(plan, s) for s in plan.sites}
