@@ -343,12 +343,16 @@ def _next_steps(run: Run) -> None:
     fleet = fleet_word()
     run.say("\ntry next:")
     run.say(f"  {fleet} plan --env {run.env} --explain")
-    run.say(f"  {fleet} job submit pytorch --pool {_first_pool(run)} --env {run.env}")
+    pool = _first_pool(run)
+    if pool:
+        run.say(f"  {fleet} job submit pytorch --pool {pool} --env {run.env}")
     run.say(f"  {_prepared_prefix(run)}pulumi preview --stack {run.env}")
 
 
 def _first_pool(run: Run) -> str:
+    """A pool with a queue; "POOL" where the spec has no pools, "" where none of them has one."""
     from accelerator_fleet import spec
 
-    pools = [p for p in spec.load(embedded.spec_file(run.place, run.env)).pools if p.capacity.mode != "queued-resource"]
-    return pools[0].name if pools else "POOL"
+    pools = spec.load(embedded.spec_file(run.place, run.env)).pools
+    queues = [p.name for p in pools if p.capacity.mode != "queued-resource"]
+    return (queues or [""])[0] if pools else "POOL"

@@ -75,15 +75,19 @@ def test_a_room_is_one_distribution_with_one_import(room: str) -> None:
     assert not (ROOT / room / "__init__.py").exists()
 
 
-def test_the_provider_is_called_alike_everywhere() -> None:
+def test_the_provider_is_called_alike_everywhere(tmp_path: Path) -> None:
     from accelerator_fleet_engine.environment import NATIVE
     from accelerator_fleet_native import PACKAGE as OWN
     from accelerator_fleet_native import QUEUED_RESOURCE, VERSION
+    from accelerator_fleet_native.commands import write
     from accelerator_fleet_native.schema import schema
 
     distribution, module = ROOMS["provider"]
-    (script,) = importlib.metadata.entry_points(group="console_scripts", name=f"pulumi-resource-{OWN}")
-    assert script.value == f"{module}.plugin:main"
+    path = write(tmp_path)
+    assert path == tmp_path / f"resource-{OWN}-v{VERSION}" / f"pulumi-resource-{OWN}"
+    assert f"-m {module}.plugin" in path.read_text()
+    # One on PATH would be taken instead, with a warning at every run.
+    assert not importlib.metadata.entry_points(group="console_scripts", name=f"pulumi-resource-{OWN}")
     assert OWN == NATIVE == distribution == f"{PACKAGE}-native"
     assert importlib.metadata.version(distribution) == VERSION
     said = json.loads(schema())
