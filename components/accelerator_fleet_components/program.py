@@ -61,9 +61,11 @@ def _run(folder: Path) -> None:
 
 def natives(plan: FleetPlan, sites: Mapping[str, object]) -> dict[str, pulumi.ProviderResource]:
     """The toolkit's own provider for each of the sites that has queued resources."""
+    wanted = {p.site for p in plan.pools if p.queued is not None} & set(sites)
+    if not wanted:
+        return {}
     from accelerator_fleet_components.tpu_queued_resource import native_provider
 
-    wanted = {p.site for p in plan.pools if p.queued is not None} & set(sites)
     return {name: native_provider(plan, plan.site(name)) for name in sorted(wanted)}
 
 
