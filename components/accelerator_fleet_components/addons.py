@@ -11,6 +11,7 @@ import pulumi
 import yaml
 
 from accelerator_fleet.plan.model import AddonPlan, SitePlan
+from accelerator_fleet_components.sharing import plugin_values
 from accelerator_fleet_components.tokens import token
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class SiteAddons(pulumi.ComponentResource):
             elif addon.name == "jobset":
                 self._chart(addon, jobset_values(addon))
             elif addon.name == "nvidia-device-plugin":
-                self._chart(addon, {"nfd": {"enabled": False}, "gfd": {"enabled": False}})
+                self._chart(addon, plugin_values(addon))
             elif addon.name == "efa-device-plugin":
                 self._efa(addon)
             elif addon.name == "neuron-device-plugin":

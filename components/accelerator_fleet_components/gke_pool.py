@@ -11,6 +11,7 @@ from accelerator_fleet_components import failed_pools
 from accelerator_fleet_components.cluster_access import GkeAccess
 from accelerator_fleet_components.gke_cluster import SCOPES, management
 from accelerator_fleet_components.google_labels import google_labels
+from accelerator_fleet_components.sharing import guest_accelerator
 from accelerator_fleet_components.timeouts import timeouts
 from accelerator_fleet_components.tokens import token
 
@@ -69,6 +70,7 @@ class GkePool(pulumi.ComponentResource):
             cluster=self._access.name,
             location=self._site.cluster.location or self._site.region,
             node_locations=[pool.zone],
+            version=pool.release,
             # The count of a fixed pool; an autoscaler's is never told, and so never set back. The initial count is
             # never set at all: a change of it replaces the pool.
             node_count=None if auto else pool.hosts_per_slice or pool.nodes,
@@ -136,6 +138,7 @@ class GkePool(pulumi.ComponentResource):
                     "count": pool.cards_per_node,
                     # Without it GKE takes the driver's version of the day.
                     "gpu_driver_installation_config": {"gpu_driver_version": pool.gpu_driver},
+                    **guest_accelerator(pool),
                 }
             ]
         if pool.capacity_mode == "spot":
