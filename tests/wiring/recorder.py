@@ -15,7 +15,7 @@ from accelerator_fleet import catalog, spec
 from accelerator_fleet.plan import plan as make_plan
 from accelerator_fleet.plan.model import FleetPlan
 from accelerator_fleet_components.fleet import Fleet
-from accelerator_fleet_components.program import site_provider
+from accelerator_fleet_components.program import natives, site_provider
 from accelerator_fleet_components.scope import Scope
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,7 +107,7 @@ def build(plan: FleetPlan, scope: Scope | None = None, as_of: datetime | None = 
 
     def program() -> None:
         providers = {s.name: site_provider(plan, s) for s in plan.sites}
-        mocks.fleet = Fleet(plan.fleet, plan, providers, scope, as_of=as_of)
+        mocks.fleet = Fleet(plan.fleet, plan, providers, scope, as_of=as_of, natives=natives(plan, providers))
 
     pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]
     return mocks

@@ -26,6 +26,7 @@ from accelerator_fleet_components import (
     gke_network,
     gke_pool,
     queues,
+    tpu_queued_resource,
     volume,
     volume_claims,
 )
@@ -52,6 +53,7 @@ MODULES = (
     gke_network,
     gke_pool,
     queues,
+    tpu_queued_resource,
     volume,
     volume_claims,
 )
