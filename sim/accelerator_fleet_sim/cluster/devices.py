@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import Iterable
 
+from accelerator_fleet_sim.cluster import sharing
 from accelerator_fleet_sim.cluster.images import plugin_resources
 from accelerator_fleet_sim.cluster.kube import STRATEGIC, ApiError, KubeClient
 from accelerator_fleet_sim.cluster.model import Json, Log
@@ -29,15 +31,30 @@ class DeviceAgents:
         self._client = client
         self._log = log
         self._lost: dict[tuple[str, str], float] = {}
+        self._parts: dict[str, int] = {}  # node -> devices that the plugin makes of each card
 
     def reconcile(self, nodes: Iterable[Json], pods: Iterable[Json]) -> None:
         served: dict[str, set[str]] = {}
+        plugins: dict[str, Json] = {}
+        daemons: set[str] = set()
         for pod in pods:
             node = pod["spec"].get("nodeName")
-            if node and is_ready(pod) and (found := plugin_resources(pod)):
-                served.setdefault(node, set()).update(found)
+            if not (node and is_ready(pod) and (found := plugin_resources(pod))):
+                continue
+            if sharing.is_mps_daemon(pod):
+                daemons.add(node)
+                continue
+            served.setdefault(node, set()).update(found)
+            if sharing.is_plugin(pod):
+                plugins[node] = pod
+        read = functools.cache(self._config_map)  # one look serves one round
         for item in nodes:
             name = item["metadata"]["name"]
+            if name in plugins:
+                each = sharing.parts(plugins[name], item, name in daemons, read)
+                if each is None:
+                    served[name].discard(sharing.RESOURCE)
+                self._parts[name] = each or self._parts.get(name, 1)
             status = self._status(item, served.get(name, set()))
             if status:
                 self._patch(name, status)
@@ -47,7 +64,9 @@ class DeviceAgents:
         devices = json.loads(node["metadata"].get("annotations", {}).get(DEVICES, "{}"))
         shown = node.get("status", {})
         change: Json = {"capacity": {}, "allocatable": {}}
-        for resource, count in devices.items():
+        for resource, whole in devices.items():
+            each = self._parts.get(node["metadata"]["name"], 1) if resource == sharing.RESOURCE else 1
+            count = int(whole) * each
             capacity, free = self._amounts(node["metadata"]["name"], resource, str(count), shown, resource in served)
             for part, amount in (("capacity", capacity), ("allocatable", free)):
                 if amount is not None and shown.get(part, {}).get(resource) != amount:
@@ -65,6 +84,9 @@ class DeviceAgents:
         since = self._lost.setdefault((node, resource), time.monotonic())
         expired = time.monotonic() - since > _ENDPOINT_GRACE_S
         return ("0" if expired else None), "0"
+
+    def _config_map(self, namespace: str, name: str) -> Json | None:
+        return self._client.find(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
 
     def _patch(self, name: str, status: Json) -> None:
         try:

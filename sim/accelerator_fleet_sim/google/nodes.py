@@ -7,6 +7,7 @@ from typing import Any
 
 from ..cluster.model import NodeShape, NodeSpec
 from ..daemon.store import Resource
+from . import sharing
 from .scope import Scope
 
 EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
@@ -47,7 +48,7 @@ def devices(figures: dict[str, Any], config: dict[str, Any]) -> dict[str, str]:
     if figures.get("kind") == "tpu":
         return {"google.com/tpu": str(figures["chips_per_vm"])}
     if figures.get("kind") == "gpu" and driver(config) != "disabled":
-        return {"nvidia.com/gpu": str(figures["accelerator"]["count"])}
+        return {"nvidia.com/gpu": str(figures["accelerator"]["count"] * sharing.parts(config))}
     return {}
 
 
@@ -124,6 +125,7 @@ def _accelerator(pool: Resource, figures: dict[str, Any], config: dict[str, Any]
             "cloud.google.com/gke-accelerator-count": str(figures["accelerator"]["count"]),
             "cloud.google.com/gke-gpu-driver-version": driver(config),
             "cloud.google.com/gke-gpu": "true",
+            **sharing.labels(config),
         }
     return {}
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...core.suppress import last, link_path
 from ...daemon.store import Resource
+from .. import sharing
 from ..errors import GoogleError
 from ..scope import POLICY, Scope
 from .capacity import reservation, reserved_nodes
@@ -54,6 +55,9 @@ def check_accelerators(figures: dict[str, Any], machine: str, config: dict[str, 
     if int(cards[0].get("count") or 0) != want["count"]:
         raise bad(f"Machine type \"{machine}\" has {want['count']} accelerators of type \"{got}\", not "
                   f"{cards[0].get('count')}.")  # fmt: skip
+    shared = sharing.problem(config)
+    if shared is not None:
+        raise bad(shared)
 
 
 def check_tpu(scope: Scope, figures: dict[str, Any], inputs: dict[str, Any], zones: list[str], count: int) -> str:
