@@ -41,7 +41,7 @@ def test_one_request_for_all_slices_in_the_sites_network(made: Recorder) -> None
     assert made.protected[KIND, "tpu"]
     (own,) = made.of("pulumi:providers:accelerator-fleet-native")
     assert (own.name, own.inputs["project"]) == ("usc1-tpu", "embedded-research")
-    assert "::usc1-tpu::" in found.provider
+    assert "::usc1-tpu::" in str(found.provider)
     assert made.fleet is not None
     assert set(made.fleet.pools["tpu"]) >= {"queuedResource", "shapeKey"}  # type: ignore[call-overload]
 
