@@ -11,7 +11,9 @@ import pytest
 
 from accelerator_fleet_engine import binaries
 from accelerator_fleet_sim.cluster.api import ClusterRuntime
+from tests.cluster import gangs as gang_laboratory
 from tests.cluster import lab as laboratory
+from tests.cluster.gangs import Gangs
 from tests.cluster.lab import H100, SYSTEM, Lab, nodes
 
 
@@ -28,7 +30,7 @@ def _engine() -> None:
     if folder:
         usual = binaries.find
         binaries.find = lambda name: p if (p := Path(folder) / name).exists() else usual(name)
-    missing = [r.name for r in binaries.missing() if r.name in ("etcd", "kubernetes", "kwok", "kueue")]
+    missing = [r.name for r in binaries.missing() if r.name in ("etcd", "kubernetes", "kwok", "kueue", "jobset")]
     if missing and not folder:
         pytest.skip(f"not built: {', '.join(missing)}; `fleet engine build` does it")
 
@@ -54,6 +56,14 @@ def kueue(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[float]
     kubeconfig = lab.runtime.admin_kubeconfig(lab.name)
     with laboratory.kueue_release(kubeconfig, tmp_path_factory.mktemp("pulumi")) as seconds:
         yield seconds
+
+
+@pytest.fixture(scope="session")
+def gangs(_engine: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gangs]:
+    """Two blocks of 16 H100 nodes and two teams, queues and add-ons by the fleet's components."""
+    with gang_laboratory.laboratory(tmp_path_factory.mktemp("gangs")) as found:
+        print(f"add-ons and queues of two teams in {found.installed_s:.1f} s")
+        yield found
 
 
 def _authenticate(cluster: str, token: str) -> dict[str, object] | None:

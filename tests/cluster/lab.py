@@ -159,15 +159,7 @@ def kueue_release(kubeconfig: Path, folder: Path) -> Iterator[float]:
     """Kueue's own chart, unchanged, by helm.v3.Release through the real engine; yields the seconds it took."""
     import pulumi
     import pulumi_kubernetes as kubernetes
-    from pulumi import automation as auto
 
-    home, state = folder / "pulumi", folder / "state"
-    plugin = home / "plugins" / f"resource-kubernetes-v{_sdk_version()}"
-    plugin.mkdir(parents=True, exist_ok=True)
-    state.mkdir(parents=True, exist_ok=True)
-    link = plugin / "pulumi-resource-kubernetes"
-    if not link.exists():
-        link.symlink_to(binaries.find("pulumi-resource-kubernetes"))
     chart = binaries.module_dir("kueue") / "charts" / "kueue"
 
     def program() -> None:
@@ -183,6 +175,28 @@ def kueue_release(kubeconfig: Path, folder: Path) -> Iterator[float]:
             opts=pulumi.ResourceOptions(provider=provider),
         )
 
+    stack = engine_stack(folder, program)
+    began = time.monotonic()
+    stack.up(on_output=lambda line: None)
+    try:
+        yield time.monotonic() - began
+    finally:
+        began = time.monotonic()
+        stack.destroy(on_output=lambda line: None)
+        print(f"Kueue's release destroyed in {time.monotonic() - began:.1f} s")
+
+
+def engine_stack(folder: Path, program: Callable[[], None]) -> Any:
+    """A stack of the real engine with the real Kubernetes provider, its state and home in `folder`."""
+    from pulumi import automation as auto
+
+    home, state = folder / "pulumi", folder / "state"
+    plugin = home / "plugins" / f"resource-kubernetes-v{_sdk_version()}"
+    plugin.mkdir(parents=True, exist_ok=True)
+    state.mkdir(parents=True, exist_ok=True)
+    link = plugin / "pulumi-resource-kubernetes"
+    if not link.exists():
+        link.symlink_to(binaries.find("pulumi-resource-kubernetes"))
     path = f"{binaries.find('pulumi').parent}{os.pathsep}{os.environ['PATH']}"
     env = {
         "PATH": path,
@@ -194,15 +208,7 @@ def kueue_release(kubeconfig: Path, folder: Path) -> Iterator[float]:
     }
     os.environ["PATH"] = path  # the Automation API looks for the CLI there
     options = auto.LocalWorkspaceOptions(pulumi_home=str(home), env_vars=env, work_dir=None)
-    stack = auto.create_or_select_stack("lab", "lab", program, opts=options)
-    began = time.monotonic()
-    stack.up(on_output=lambda line: None)
-    try:
-        yield time.monotonic() - began
-    finally:
-        began = time.monotonic()
-        stack.destroy(on_output=lambda line: None)
-        print(f"Kueue's release destroyed in {time.monotonic() - began:.1f} s")
+    return auto.create_or_select_stack("lab", "lab", program, opts=options)
 
 
 def _sdk_version() -> str:

@@ -1,4 +1,4 @@
-"""`fleet job submit|list|logs|delete`: training jobs through a pool's queue."""
+"""`fleet job run|list|logs|delete`: training jobs through the queue of a pool or a team."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lightkube import Client
 
+    from accelerator_fleet.jobs import Wish
     from accelerator_fleet.plan.model import FleetPlan, PoolPlan, SitePlan
 
 
@@ -17,12 +18,16 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Adds the command `job`."""
     job = subparsers.add_parser("job", help="submit, list, read and delete training jobs")
     actions = job.add_subparsers(dest="action", required=True, metavar="ACTION")
-    submit = actions.add_parser("submit", help="start a job on a pool, or queue it until it fits")
-    submit.add_argument("template", metavar="TEMPLATE", help="pytorch, hello")
+    submit = actions.add_parser("run", aliases=["submit"], help="start a job on a pool, or queue it until it fits")
+    submit.add_argument("template", metavar="TEMPLATE", help="pytorch, pytorch-rocm, jax-tpu, neuron, cann, hello")
     submit.add_argument("--pool", required=True, metavar="NAME", help="the pool to run on")
     submit.add_argument("--cards", type=int, metavar="N", help="cards of the whole job (default: all of the pool)")
     submit.add_argument("--name", metavar="JOB", help="the job's name (default: TEMPLATE-<time>)")
     submit.add_argument("--wait", type=float, default=30, metavar="S", help="seconds to wait for placement (30)")
+    submit.add_argument("--team", metavar="TEAM", help="whose cards (default: the pool's owner)")
+    submit.add_argument("--priority", metavar="WORD", help="low, normal, high: high takes low's cards")
+    words = "block: inside one, or the job waits; preferred; none; or a level's label"
+    submit.add_argument("--topology", metavar="LEVEL", help=f"{words} (default: the template's)")
     listing = actions.add_parser("list", help="jobs of every pool")
     logs = actions.add_parser("logs", help="the log of one rank")
     logs.add_argument("job", metavar="JOB")
@@ -89,16 +94,38 @@ def _submit(args: argparse.Namespace) -> int:
     template = jobs.load(args.template)
     fleet, site, pool, client = _site(args.env, args.pool)
     name = args.name or f"{template.name}-{datetime.now(UTC):%H%M%S}"
-    plan = jobs.job_plan(name, pool, args.cards)
-    cluster.submit(client, *jobs.objects(plan, template, pool, site, fleet.volumes))
-    nodes = count(plan.pods, "node")
-    print(f"{name}: {plan.cards} {pool.chip} cards on {nodes} of pool {pool.name}, queue {pool.local_queue}")
+    wish = _wish(args, fleet, pool)
+    gangs = any(a.name == "jobset" and a.state != "absent" for a in site.addons)
+    plan = jobs.job_plan(name, pool, args.cards, multislice=gangs)
+    if jobs.is_gang(plan, site):
+        cluster.submit_gang(client, jobs.jobset(plan, template, pool, site, fleet.volumes, wish))
+    else:
+        cluster.submit(client, *jobs.objects(plan, template, pool, site, fleet.volumes, wish))
+    nodes, queue = count(plan.pods, "node"), wish.team or pool.local_queue
+    print(f"{name}: {plan.cards} {pool.chip} cards on {nodes} of pool {pool.name}, queue {queue}")
     pods, why = cluster.wait_for_landing(client, site.jobs_namespace, name, plan.pods, args.wait)
     _landing(pods)
     if len(pods) < plan.pods or any(p.phase != "Running" for p in pods):
         print(f"waiting: {why or 'not admitted yet'}")
         print(f"see: fleet job list --env {args.env}")
     return 0
+
+
+def _wish(args: argparse.Namespace, fleet: FleetPlan, pool: PoolPlan) -> Wish:
+    """What the job says, checked against the teams."""
+    from accelerator_fleet.errors import FleetError, unknown
+    from accelerator_fleet.jobs import Wish
+    from accelerator_fleet.jobs.priorities import PRIORITIES
+
+    teams = [t.name for t in fleet.teams]
+    if args.team is not None and args.team not in teams:
+        raise FleetError("--team", unknown("team", args.team, teams) if teams else "the fleet has no `teams:`")
+    if args.priority is not None and args.priority not in PRIORITIES:
+        raise FleetError("--priority", unknown("priority", args.priority, PRIORITIES))
+    if args.priority is not None and not teams:
+        raise FleetError("--priority", "priorities come with `teams:`, which the fleet has not")
+    owner = pool.tags.get("owner")
+    return Wish(args.team or (owner if owner in teams else None), args.priority, args.topology)
 
 
 def _landing(pods: list[Any]) -> None:

@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from accelerator_fleet.errors import FleetError, unknown
-from accelerator_fleet.jobs.manifest import CARDS, JOB_LABEL, POOL_LABEL
+from accelerator_fleet.jobs.gang import API as JOBSET_API
+from accelerator_fleet.jobs.manifest import CARDS
+from accelerator_fleet.jobs.pods import INDEX, JOB_INDEX, JOB_LABEL, POOL_LABEL
 
 if TYPE_CHECKING:
     from lightkube import Client
@@ -59,6 +61,31 @@ def submit(client: Client, job: dict[str, Any], service: dict[str, Any]) -> None
         raise FleetError("--name", refused.status.message or "refused") from None
 
 
+def submit_gang(client: Client, gang: dict[str, Any]) -> None:
+    """Creates a JobSet; FleetError when the name is taken, JobSet is not there, or the API server refuses."""
+    from httpx2 import HTTPStatusError
+    from lightkube import ApiError
+
+    kind = jobset_kind()
+    try:
+        client.create(kind(gang))
+    except ApiError as refused:
+        raise FleetError("--name", refused.status.message or "refused") from None
+    except HTTPStatusError as refused:
+        if refused.response.status_code != 404:
+            raise
+        text = "this cluster has no JobSet, by which a gang comes back whole; `addons: {jobset: {state: managed}}`"
+        raise FleetError("--pool", f"{text} installs it") from None
+
+
+def jobset_kind() -> Any:
+    """The client's class of JobSets."""
+    from lightkube.generic_resource import create_namespaced_resource
+
+    group, version = JOBSET_API.split("/")
+    return create_namespaced_resource(group, version, "JobSet", "jobsets")
+
+
 def plan_name(job: dict[str, Any]) -> str:
     """The name in a manifest."""
     return str(job["metadata"]["name"])
@@ -69,11 +96,31 @@ def states(client: Client, namespace: str) -> list[JobState]:
     from lightkube.resources.batch_v1 import Job
 
     reasons = {name: why for name, _, why in _workloads(client, namespace)}
-    jobs = listed(client, Job, namespace, {JOB_LABEL: None})
+    jobs = [j for j in listed(client, Job, namespace, {JOB_LABEL: None}) if CARDS in j["metadata"]["annotations"]]
+    jobs += _gangs(client, namespace)
     return [
         _state(client, namespace, job, reasons)
         for job in sorted(jobs, key=lambda j: str(j["metadata"]["creationTimestamp"]))
     ]
+
+
+def _gangs(client: Client, namespace: str) -> list[dict[str, Any]]:
+    from httpx2 import HTTPStatusError
+
+    try:
+        return [dict(gang) for gang in client.list(jobset_kind(), namespace=namespace, labels={JOB_LABEL: None})]
+    except HTTPStatusError as refused:
+        if refused.response.status_code == 404:  # no JobSet in this cluster
+            return []
+        raise
+
+
+def _pods_of(job: dict[str, Any]) -> int:
+    """Pods of a Job, or of a JobSet."""
+    spec = job["spec"]
+    if "replicatedJobs" not in spec:
+        return int(spec["parallelism"])
+    return sum(int(r["replicas"]) * int(r["template"]["spec"]["parallelism"]) for r in spec["replicatedJobs"])
 
 
 def _state(client: Client, namespace: str, job: dict[str, Any], reasons: dict[str, str]) -> JobState:
@@ -81,14 +128,14 @@ def _state(client: Client, namespace: str, job: dict[str, Any], reasons: dict[st
     name = str(meta["name"])
     done = {c["type"] for c in status.get("conditions", []) if c["status"] == "True"}
     pods: list[Landed] = []
-    if "Complete" in done:
+    if done & {"Complete", "Completed"}:
         state = "succeeded"
     elif "Failed" in done:
         state = "failed"
     else:
         pods = landed(client, namespace, name)
         # Whole or not at all: a gang with one pod still to be placed waits.
-        running = pods and len(pods) >= job["spec"]["parallelism"] and all(p.phase == "Running" for p in pods)
+        running = pods and len(pods) >= _pods_of(job) and all(p.phase == "Running" for p in pods)
         state = "running" if running else "waiting"
     created = datetime.fromisoformat(str(meta["creationTimestamp"]))
     return JobState(
@@ -132,8 +179,10 @@ def landed(client: Client, namespace: str, name: str) -> list[Landed]:
     return [_landed(pod, nodes.get(pod["spec"].get("nodeName", ""), {})) for pod in pods]
 
 
-def _rank(pod: dict[str, Any]) -> int:
-    return int(pod["metadata"].get("annotations", {}).get("batch.kubernetes.io/job-completion-index", 0))
+def _rank(pod: dict[str, Any]) -> tuple[int, int]:
+    """Slice and place in it."""
+    said = pod["metadata"].get("annotations", {})
+    return int(said.get(JOB_INDEX, 0)), int(said.get(INDEX, 0))
 
 
 def _landed(pod: dict[str, Any], node: dict[str, Any]) -> Landed:
@@ -153,7 +202,7 @@ def logs(client: Client, namespace: str, name: str, rank: int) -> Iterator[str]:
     from lightkube import ApiError
     from lightkube.resources.core_v1 import Pod
 
-    pods = {_rank(p): p for p in listed(client, Pod, namespace, {JOB_LABEL: name})}
+    pods = dict(enumerate(sorted(listed(client, Pod, namespace, {JOB_LABEL: name}), key=_rank)))
     if not pods:
         _missing(client, namespace, name, "has no pods yet")
     if rank not in pods:
@@ -170,8 +219,9 @@ def delete(client: Client, namespace: str, name: str) -> None:
     from lightkube.resources.batch_v1 import Job
     from lightkube.types import CascadeType
 
+    gang = any(g["metadata"]["name"] == name for g in _gangs(client, namespace))
     try:
-        client.delete(Job, name, namespace=namespace, cascade=CascadeType.FOREGROUND)
+        client.delete(jobset_kind() if gang else Job, name, namespace=namespace, cascade=CascadeType.FOREGROUND)
     except ApiError as refused:
         if refused.status.code != 404:
             raise FleetError(name, refused.status.message or "refused") from None
@@ -204,5 +254,5 @@ def _workloads(client: Client, namespace: str) -> list[tuple[str, bool, str]]:
         admitted = conditions.get("Admitted", {}).get("status") == "True"
         waiting = conditions.get("QuotaReserved", {})
         why = "" if waiting.get("status") != "False" else waiting.get("message", "")
-        found += [(o["name"], admitted, why) for o in owners if o["kind"] == "Job"]
+        found += [(o["name"], admitted, why) for o in owners if o["kind"] in ("Job", "JobSet")]
     return found
