@@ -30,14 +30,13 @@ def pool(plan: FleetPlan) -> PoolPlan:
 
 
 def _vcpus(plan: FleetPlan) -> int:
-    one = pool(plan)
-    quota = next((q for q in one.quotas if q.unit == "vCPU"), None)
-    # A block, or a reservation, takes no vCPU quota of running instances: then it is the machines' own count.
-    return quota.amount if quota else one.nodes * catalog.load().machines.entries[one.machine].vcpu
+    one, quota = pool(plan), _quota(plan)
+    # A capacity block takes no quota of running instances: then it is the machines' own count.
+    return quota.amount if quota.unit == "vCPU" else one.nodes * catalog.load().machines.entries[one.machine].vcpu
 
 
 def _quota(plan: FleetPlan) -> QuotaPlan:
-    (one,) = pool(plan).quotas
+    (one,) = plan.quotas
     return one
 
 

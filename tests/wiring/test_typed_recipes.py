@@ -67,7 +67,7 @@ def _taint(r: Recorder) -> dict[str, str]:
 
 def _spot(r: Recorder) -> bool:
     queued = r.of(QUEUED)
-    return "spot" in queued[0].inputs if queued else bool(_node(r).get("spot", False))
+    return queued[0].inputs["provision"] == "spot" if queued else bool(_node(r).get("spot", False))
 
 
 def _affinity(r: Recorder) -> dict[str, Any] | None:
