@@ -114,8 +114,11 @@ class Queue:
                 return
             pause = min(pause * 1.3, LONGEST)
 
-    def settle(self, inputs: dict[str, Any], name: str, limit: float) -> tuple[Any, list[Any]]:
-        """The queued resource once it is in the queue, or once it is ACTIVE. Raises Unfinished with what it is."""
+    def settle(self, inputs: dict[str, Any], name: str, pool: str, limit: float) -> tuple[Any, list[Any]]:
+        """The queued resource once it is in the queue, or once it is ACTIVE. Raises Unfinished with what it is.
+
+        `pool`: what the program calls it, for the advice.
+        """
         missing = time.monotonic() + UNSEEN
         last: list[tuple[Any, list[Any]] | None] = [None]
 
@@ -129,20 +132,19 @@ class Queue:
         self._until(rests, limit)
         if last[0] is None:
             raise Unfinished(f"{name} was asked for and is not found; `fleet recover` says whether it is there")
-        problem = trouble(inputs, last[0][0], self._cancelled.is_set())
+        problem = trouble(inputs, last[0][0], pool, self._cancelled.is_set())
         if problem:
             raise Unfinished(problem)
         return last[0]
 
 
-def trouble(inputs: dict[str, Any], found: Any, stopped: bool = False) -> str:
+def trouble(inputs: dict[str, Any], found: Any, pool: str, stopped: bool = False) -> str:
     """Why a queued resource is not what `wait` asks for, and what to try; empty when it is."""
     state, where = found.state.state.name, f"queued resource {inputs['queuedResourceId']} in {inputs['zone']}"
     if state in ENDED:
         said = found.state.failed_data.error.message if state == "FAILED" else _who(inputs, found)
-        return f"{where} is {state}: {said or 'the API says no reason'}\n{AGAIN}. {_instead(inputs, state)}".replace(
-            "{state}", state
-        )
+        again = AGAIN.format(state=state, name=pool)
+        return f"{where} is {state}: {said or 'the API says no reason'}\n{again}. {_instead(inputs, state)}"
     if inputs["wait"] == "active" and state != "ACTIVE":
         why = "the run was stopped" if stopped else "the wait is over"
         return f"{where} is {state}: {why}. It stays in the queue; the next `up` waits on"

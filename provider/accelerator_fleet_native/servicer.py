@@ -115,7 +115,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         with _told(context, f"creating {request.urn}"):
             self._create(queue, inputs, request.urn)
         try:
-            found, nodes = queue.settle(inputs, name, request.timeout or LIMIT)
+            found, nodes = queue.settle(inputs, name, _name(request.urn), request.timeout or LIMIT)
         except Unfinished as problem:
             self._half(context, queue, name, inputs, f"creating {request.urn}: {problem}", request.urn)
             raise
@@ -181,7 +181,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         try:
             # Labels of what failed are nobody's trouble; without a change the engine asks whether it has come up since.
             ended = state in ENDED and keys
-            now = queue.find(request.id) if ended else queue.settle(new, request.id, request.timeout or LIMIT)
+            limit = request.timeout or LIMIT
+            now = queue.find(request.id) if ended else queue.settle(new, request.id, _name(request.urn), limit)
             assert now is not None
         except Unfinished as problem:
             self._half(context, queue, request.id, new, f"updating {request.urn}: {problem}", request.urn)

@@ -111,7 +111,9 @@ def test_waits_on_after_the_wait_was_over(n: Native) -> None:
 
 def test_failed_is_remembered_and_not_asked_for_again(n: Native) -> None:
     n.project.world.faults.add({"kind": "failed"})
-    with pytest.raises(Aborted, match=r"qr in us-central1-a is FAILED: .*internal error.*(?s:.*)fleet up --retry") as e:
+    with pytest.raises(
+        Aborted, match=r"qr in us-central1-a is FAILED: .*internal error.*(?s:.*)fleet up --retry tpu`"
+    ) as e:
         n.create(wait="active")
     detail = e.value.detail
     assert (detail.id, from_struct(detail.properties)["state"]) == (ID, "FAILED")
