@@ -129,7 +129,7 @@ def main() -> None:
     schemas = json.loads((HERE / "aws_provider_schema.json").read_text())
     types: dict[str, Any] = {}
     differences: list[str] = []
-    for token, fact in facts["aws"].items():
+    for token, fact in {**facts["aws"], **overlay["types"]}.items():
         types[token], found = build_type(token, fact, overlay, schemas["types"])
         differences += found
     meta = {

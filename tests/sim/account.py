@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ SHORT = {
     "RouteTableAssociation": "ec2/routeTableAssociation", "SecurityGroup": "ec2/securityGroup",
     "SecurityGroupIngressRule": "vpc/securityGroupIngressRule", "LaunchTemplate": "ec2/launchTemplate",
     "PlacementGroup": "ec2/placementGroup", "CapacityReservation": "ec2/capacityReservation",
-    "CapacityBlockReservation": "ec2/capacityBlockReservation",
+    "CapacityBlockReservation": "ec2/capacityBlockReservation", "Schedule": "autoscaling/schedule",
     "VpcEndpoint": "ec2/vpcEndpoint", "Role": "iam/role", "RolePolicyAttachment": "iam/rolePolicyAttachment",
     "Cluster": "eks/cluster", "NodeGroup": "eks/nodeGroup", "Addon": "eks/addon", "AccessEntry": "eks/accessEntry",
     "FileSystem": "efs/fileSystem", "MountTarget": "efs/mountTarget", "Queue": "sqs/queue", "Volume": "ebs/volume",
@@ -80,6 +81,18 @@ class Account:
         if answer["status"] == "failed":
             raise Refusal(answer["error"])
         return dict(answer)
+
+    def pass_time(self, until: str) -> None:
+        """Let time pass until a moment, with all that comes due on the way."""
+        end = datetime.fromisoformat(until).timestamp()
+        while True:
+            due = [o for o in self.store.running() if o.due <= end]
+            if not due:
+                break
+            first = min(due, key=lambda o: o.due)
+            self.clock._base = max(first.due, self.clock.now())
+            self.operations.end(first.id)
+        self.clock._base = max(end, self.clock.now())
 
     def create(self, name: str, /, **inputs: Any) -> dict[str, Any]:
         """Make a resource; its outputs with `id`."""

@@ -96,13 +96,3 @@ def test_an_update_that_the_provider_does_not_carry_out(account: Account) -> Non
     made = account.create("CapacityReservation", **base)["id"]
     arn = "arn:aws:ec2:us-east-2:000000000000:placement-group/pg"
     assert not account.update("CapacityReservation", made, placementGroupArn=arn, **base).get("placementGroupArn")
-
-
-def test_a_capacity_block_is_not_given_back(account: Account) -> None:
-    offer = {"capacityBlockOfferingId": "cb-0e3bedded00000424", "instancePlatform": "Linux/UNIX"}
-    made = account.create("CapacityBlockReservation", **offer)
-    assert (made["instanceType"], made["instanceCount"]) == ("p5.48xlarge", 4)
-    account.delete("CapacityBlockReservation", made["id"])
-    assert account.read("CapacityBlockReservation", made["id"]) is not None
-    with pytest.raises(Refusal, match=r"offering 'cb-0' does not exist"):
-        account.create("CapacityBlockReservation", **{**offer, "capacityBlockOfferingId": "cb-0"})

@@ -55,6 +55,9 @@ class Behaviour:
     def deleted(self, scope: Scope, resource: Resource) -> None:
         """When a delete's time is over: take along what came with the resource. Slow work is allowed."""
 
+    def tick(self, scope: Scope, resource: Resource) -> None:
+        """A time has come that this behaviour asked for by `Scope.at`; it may have changed since."""
+
     def read(self, scope: Scope, resource: Resource) -> dict[str, Any]:
         """Outputs as the API gives them now."""
         return resource.outputs

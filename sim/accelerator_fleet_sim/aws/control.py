@@ -19,9 +19,23 @@ from .errors import AwsError, Later, Unhealthy, body
 from .functions import ACCOUNT
 from .reads import FUNCTIONS, NotFound, invoke
 from .scope import CLOUD, Scope, World
-from .services import addons, capacity, eks, iam, nodegroups, routing, security, storage, templates, vpc
+from .services import (
+    addons,
+    blocks,
+    capacity,
+    eks,
+    iam,
+    nodegroups,
+    routing,
+    schedules,
+    security,
+    storage,
+    templates,
+    vpc,
+)
 
 DATA = Path(__file__).parent / "data"
+TICK = "tick"  # an operation that nobody asked for: a time has come
 INSTANT = 2.0  # simulated seconds below which an operation ends at once
 
 CLASSES: dict[str, type[Behaviour]] = {
@@ -41,7 +55,8 @@ CLASSES: dict[str, type[Behaviour]] = {
     templates.PLACEMENT: templates.PlacementGroup,
     "aws:ec2/placementGroup:PlacementGroup": capacity.PlacementGroup,
     "aws:ec2/capacityReservation:CapacityReservation": capacity.CapacityReservation,
-    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": capacity.CapacityBlockReservation,
+    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": blocks.CapacityBlockReservation,
+    schedules.SCHEDULE: schedules.Schedule,
     iam.ROLE: iam.Role,
     iam.POLICY: iam.Policy,
     iam.ATTACHMENT: iam.RolePolicyAttachment,
@@ -68,6 +83,11 @@ class ControlPlane:
             own = rules.get(token)
             assert own is not None, token
             self.behaviours[token] = CLASSES.get(token, Behaviour)(token, row, own, table["references"])
+        actions, groups = self.behaviours[schedules.SCHEDULE], self.behaviours[nodegroups.NODE_GROUP]
+        assert isinstance(actions, schedules.Schedule)
+        assert isinstance(groups, nodegroups.NodeGroup)
+        actions.groups = groups
+        world.at = self._at
         self.fault_rules = world.fault_rules
         operations.clouds[CLOUD] = self.finish
 
@@ -155,6 +175,9 @@ class ControlPlane:
         region = "" if behaviour.is_global else scope.region
         resource = scope.store.get(CLOUD, operation.account, region, operation.type, operation.resource)
         if resource is None:
+            return {}, None
+        if operation.kind == TICK:
+            behaviour.tick(scope, resource)
             return {}, None
         settle = {"create": behaviour.settle, "update": behaviour.settle_update, "delete": behaviour.deleted}
         verb = {"create": "creating", "update": "updating", "delete": "deleting"}[operation.kind]
@@ -250,6 +273,14 @@ class ControlPlane:
     def _struck(self, kind: str, resource: Resource) -> Fault | None:
         target = target_of(CLOUD, self.world.store, resource.type, resource.outputs, resource.id)
         return self.world.faults.strike(kind, target, key=f"{resource.type} {resource.id}")
+
+    # -- time --------------------------------------------------------------------------------------------------------
+    def _at(self, scope: Scope, when: float, resource: Resource) -> None:
+        """Have a resource's behaviour look at it at a simulated time; kept over a restart."""
+        made = Operation(f"op-{secrets.token_hex(8)}", CLOUD, TICK, scope.account, scope.region, resource.type,
+                         resource.id, {"region": scope.region}, started=self.world.clock.now(), due=when)  # fmt: skip
+        scope.store.put_operation(made)
+        self.operations.add(made)
 
     # -- inside -----------------------------------------------------------------------------------------------------
     def _go(self, operation: Operation) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from ..daemon.faultkinds import CAPACITY
 from ..daemon.faults import Target
 from ..daemon.store import Resource
+from .blocktimes import usable
 from .errors import AwsError
 from .scope import CLOUD, Scope
 
@@ -185,6 +186,8 @@ def _reservation_room(scope: Scope, launch: Launch, zone: str) -> int:
             f"The requested configuration ({launch.machine} in {zone}) does not match capacity reservation {found.id} "
             f"({found.outputs['instanceType']} in {found.outputs['availabilityZone']})",
         )
+    if found.type == BLOCK and not usable(scope, found):
+        raise _reservation_full()  # nothing of it is available: before its start, and from 30 minutes before its end
     if launch.placement and found.outputs.get("placementGroupArn", "").rpartition("/")[2] != launch.placement:
         raise _insufficient(launch.machine, zone)
     used = sum(1 for i in running(scope) if i.hidden.get("reservation") == found.id)
@@ -197,6 +200,11 @@ def _insufficient(machine: str, zone: str) -> AwsError:
         f"We currently do not have sufficient {machine} capacity in the Availability Zone you requested ({zone}). Our "
         "system will be working on provisioning additional capacity.",
     )
+
+
+def _reservation_full() -> AwsError:
+    return AwsError("ReservationCapacityExceeded", "The requested reservation does not have sufficient compatible and "
+                    "available capacity for this request.")  # fmt: skip
 
 
 def _over_quota(limit: int) -> AwsError:
@@ -239,8 +247,7 @@ def refusal(scope: Scope, launch: Launch, zone: str, count: int) -> tuple[int, A
         except AwsError as error:
             return 0, error
         if room < count:
-            return room, AwsError("ReservationCapacityExceeded", "The requested reservation does not have sufficient "
-                                  "compatible and available capacity for this request.")  # fmt: skip
+            return room, _reservation_full()
         return count, None
     struck = _struck(scope, launch, zone)
     if struck is not None:

@@ -45,6 +45,7 @@ class World:
     log: Callable[[str], None]
 
     def __post_init__(self) -> None:
+        self.at: Callable[[Scope, float, Resource], None] | None = None  # the control plane's
         self.faults = Faults(self.store, self.clock)
         self.fault_rules = FaultRules(Path(__file__).parent / "data" / "faults.json")
 
@@ -72,6 +73,11 @@ class Scope:
         """A simulated time as AWS prints it."""
         moment = self.world.clock.now() if when is None else when
         return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def at(self, when: float, resource: Resource) -> None:
+        """Have the resource's behaviour look at it (`tick`) at a simulated time."""
+        assert self.world.at is not None
+        self.world.at(self, when, resource)
 
     # -- resources --------------------------------------------------------------------------------------------------
     def find(self, kind: str, identity: Any) -> Resource | None:

@@ -40,6 +40,7 @@ def first_content(control: ControlPlane, world: World) -> None:
     """The existing VPC with its subnets, roles and the reservation."""
     if world.store.meta("seeded"):
         return
+    world.store.set_meta("born", world.clock.now())
     there = world.catalog.account["existing"]
     scope = Scope(world, world.catalog.account["account"], there["region"])
     with world.store.transaction():

@@ -85,6 +85,12 @@ def time(name: str, value: str) -> str | None:
     return None if _TIME.fullmatch(value) else f'expected "{name}" to be a valid RFC3339 date, got "{value}"'
 
 
+def zulu(name: str, value: str) -> str | None:
+    """Go's 2006-01-02T15:04:05Z: whole seconds of UTC (validScheduleTimestamp of aws_autoscaling_schedule)."""
+    good = re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", value)
+    return None if good else f'"{value}" cannot be parsed as iso8601 Timestamp Format'
+
+
 def private_asn(name: str, value: str) -> str | None:
     """A private AS number of RFC 6996, or Google's own (verify.ValidateRFC6996Asn)."""
     number = int(float(value))
@@ -114,6 +120,7 @@ FORMATS: dict[str, Callable[[str, str], str | None]] = {
     "ipv6": lambda name, value: _address(name, value, 6),
     "boolean": boolean,
     "time": time,
+    "zulu": zulu,
     "private_asn": private_asn,
     "iam_member": iam_member,
 }

@@ -12,7 +12,7 @@ from typing import Any
 from .. import processes
 from ..aws import tokens
 from ..aws.catalog import Catalog
-from ..aws.control import ControlPlane
+from ..aws.control import TICK, ControlPlane
 from ..aws.scope import CLOUD, Scope, World
 from ..aws.seed import existing_cluster, first_content
 from ..aws.services.eks import CLUSTER
@@ -182,7 +182,8 @@ class Datacentre:
         return {
             "pid": os.getpid(), "folder": str(self.folder), "account": self.world.catalog.account["account"],
             "speed": self.clock.speed, "time": self.clock.iso(), "memory_mib": round(memory, 1),
-            "resources": rows, "clusters": running, "operations": len(self.store.running()),
+            "resources": rows, "clusters": running,
+            "operations": sum(1 for o in self.store.running() if o.kind != TICK),
             "resuming": not self._back.is_set(),
             "plugins": [pid for _, pid in processes.recorded(self.folder / "pids")],
         }  # fmt: skip

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...aws.blocktimes import state, usable
 from ...aws.errors import AwsError
 from ...aws.launch import BLOCK, INSTANCE, RESERVATION
 from ...aws.scope import Scope
+from ...aws.services.blocks import available
 from ...aws.services.nodegroups import NODE_GROUP
 from ...aws.services.templates import PLACEMENT, TEMPLATE, UNVERSIONED, resolve
 from ...daemon.store import Resource
@@ -179,9 +181,11 @@ def reservation(scope: Scope, resource: Resource) -> Item:
         "CapacityReservationId": resource.id, "CapacityReservationArn": out["arn"], "OwnerId": resource.account,
         "InstanceType": out["instanceType"], "InstancePlatform": out.get("instancePlatform") or "Linux/UNIX",
         "AvailabilityZone": zone, "AvailabilityZoneId": scope.catalog.zones(scope.region)[zone],
-        "Tenancy": out.get("tenancy") or "default", "TotalInstanceCount": total, "AvailableInstanceCount": total - used,
+        "Tenancy": out.get("tenancy") or "default", "TotalInstanceCount": total,
+        "AvailableInstanceCount": total - used if not block or usable(scope, resource) else 0,
         "EbsOptimized": bool(out.get("ebsOptimized")), "EphemeralStorage": bool(out.get("ephemeralStorage")),
-        "State": "active", "EndDateType": "limited" if block else out.get("endDateType") or "unlimited",
+        "State": state(scope, resource) if block else "active",
+        "EndDateType": "limited" if block else out.get("endDateType") or "unlimited",
         "StartDate": moment(out.get("startDate") or resource.created), "EndDate": moment(out.get("endDate")),
         "CreateDate": moment(out.get("createdDate") or resource.created), "Tags": tag_list(tags_of(resource)),
         "InstanceMatchCriteria": "targeted" if block else out.get("instanceMatchCriteria") or "open",
@@ -195,3 +199,29 @@ def describe_capacity_reservations(call: Call) -> Item:
     both = [*call.scope.all(RESERVATION), *call.scope.all(BLOCK)]
     found, more = describe(call, RESERVATIONS, [reservation(call.scope, r) for r in both])
     return {"CapacityReservations": found, **more}
+
+
+@served("ec2", "DescribeCapacityBlockOfferings", "InstanceType", "InstanceCount", "StartDateRange", "EndDateRange",
+        "CapacityDurationHours", "NextToken", "MaxResults")  # fmt: skip
+def describe_capacity_block_offerings(call: Call) -> Item:
+    """What can still be bought; a duration is needed, as the API wants it."""
+    params = call.params
+    items = []
+    for identity, offer in sorted(available(call.scope).items()):
+        asked = {"instanceType": params.get("InstanceType"), "count": params.get("InstanceCount")}
+        if offer["hours"] != params["CapacityDurationHours"] or any(v and offer[k] != v for k, v in asked.items()):
+            continue
+        start, end = moment(offer["start"]), moment(offer["end"])
+        if ((low := params.get("StartDateRange")) and start < low) or (
+            (high := params.get("EndDateRange")) and end > high
+        ):
+            continue
+        items.append({
+            "CapacityBlockOfferingId": identity, "InstanceType": offer["instanceType"], "InstanceCount": offer["count"],
+            "AvailabilityZone": offer["zone"], "StartDate": start, "EndDate": end,
+            "CapacityBlockDurationHours": offer["hours"], "UpfrontFee": str(offer["fee"]), "CurrencyCode": "USD",
+            "Tenancy": "default",
+        })  # fmt: skip
+    found, after = page(items, params.get("MaxResults"), params.get("NextToken"), 1000, lambda t: AwsError(
+        "InvalidNextToken", f"The token '{t}' is invalid"))  # fmt: skip
+    return {"CapacityBlockOfferings": found, **({"NextToken": after} if after else {})}

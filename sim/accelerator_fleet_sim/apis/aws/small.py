@@ -8,6 +8,7 @@ from ...aws.errors import AwsError
 from ...aws.scope import Scope
 from ...aws.services.eks import KEY
 from ...aws.services.nodegroups import AUTOSCALING, NODE_GROUP
+from ...aws.services.schedules import SCHEDULE, UNCHANGED, drain
 from ...daemon.store import Resource
 from .calls import Call, moment, page, served, tags_of
 
@@ -123,6 +124,29 @@ def describe_auto_scaling_groups(call: Call) -> Item:
     rows, after = page(items, call.params.get("MaxRecords"), call.params.get("NextToken"), 100, lambda t: AwsError(
         "InvalidNextToken", f"The token '{t}' is invalid."))  # fmt: skip
     return {"AutoScalingGroups": rows, **({"NextToken": after} if after else {})}
+
+
+@served("autoscaling", "DescribeScheduledActions", "AutoScalingGroupName", "ScheduledActionNames", "StartTime",
+        "EndTime", "NextToken", "MaxRecords")  # fmt: skip
+def describe_scheduled_actions(call: Call) -> Item:
+    """Actions that people made, and the one by which EKS drains a group before its block ends."""
+    scope, params = call.scope, call.params
+    items = []
+    for action in scope.all(SCHEDULE):
+        sizes = {"MinSize": "minSize", "MaxSize": "maxSize", "DesiredCapacity": "desiredCapacity"}
+        out = action.outputs
+        items.append({
+            "AutoScalingGroupName": out["autoscalingGroupName"], "ScheduledActionName": action.id,
+            "ScheduledActionARN": out["arn"], "StartTime": moment(out["startTime"]), "Time": moment(out["startTime"]),
+            **{member: int(out[f]) for member, f in sizes.items() if int(out[f]) != UNCHANGED},
+        })  # fmt: skip
+    items += [d for g in scope.all(NODE_GROUP) if (d := drain(scope, g)) is not None]
+    wanted, names = params.get("AutoScalingGroupName"), params.get("ScheduledActionNames")
+    found = [i for i in items if (not wanted or i["AutoScalingGroupName"] == wanted)
+             and (not names or i["ScheduledActionName"] in names)]  # fmt: skip
+    rows, after = page(found, params.get("MaxRecords"), params.get("NextToken"), 100, lambda t: AwsError(
+        "InvalidNextToken", f"The token '{t}' is invalid."))  # fmt: skip
+    return {"ScheduledUpdateGroupActions": rows, **({"NextToken": after} if after else {})}
 
 
 # -- FSx --------------------------------------------------------------------------------------------------------------

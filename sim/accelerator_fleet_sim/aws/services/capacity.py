@@ -1,4 +1,4 @@
-"""Placement groups, capacity reservations and capacity blocks."""
+"""Placement groups and capacity reservations."""
 
 from __future__ import annotations
 
@@ -62,24 +62,3 @@ class PlacementGroup(Behaviour):
     def validate(self, scope: Scope, inputs: dict[str, Any]) -> None:
         if int(inputs.get("partitionCount") or 0) > 7:  # "Valid only when Strategy is partition": at most 7 in a zone
             raise AwsError("InvalidParameterValue", f"Invalid partition count {inputs['partitionCount']}: at most 7")
-
-
-class CapacityBlockReservation(Behaviour):
-    """A purchase: deleting the resource does not give it back."""
-
-    def validate(self, scope: Scope, inputs: dict[str, Any]) -> None:
-        offerings = scope.catalog.account["capacity_block_offerings"]
-        if inputs["capacityBlockOfferingId"] not in offerings:
-            raise AwsError(
-                "InvalidParameterValue",
-                f"The capacity block offering '{inputs['capacityBlockOfferingId']}' does not exist",
-            )
-
-    def complete(self, scope: Scope, resource: Resource) -> None:
-        offer = scope.catalog.account["capacity_block_offerings"][resource.inputs["capacityBlockOfferingId"]]
-        now = scope.world.clock.now()
-        resource.outputs |= {
-            "instanceType": offer["instanceType"], "availabilityZone": offer["zone"], "instanceCount": offer["count"],
-            "createdDate": scope.iso(now), "startDate": scope.iso(now),
-            "endDate": scope.iso(now + 3600 * offer["hours"]),
-        }  # fmt: skip

@@ -179,13 +179,16 @@ def _check_ami(scope: Scope, machine: str, ami: str) -> None:
         raise invalid(f"[{machine}] is not a valid instance type for requested amiType {ami}")
 
 
-def check_release(ami: str, version: str, release: str | None) -> None:
-    """Amazon Linux 2 ended with Kubernetes 1.32; a release belongs to one minor version."""
+def check_release(scope: Scope, ami: str, version: str, release: str | None) -> None:
+    """Amazon Linux 2 ended with Kubernetes 1.32; a release belongs to one minor version, and was published.
+
+    The text as quoted in eksctl-io/eksctl issue 7976 and cloudposse/terraform-aws-eks-node-group issue 209.
+    """
     if ami.startswith("AL2_") and int(version.split(".")[1]) > LAST_AL2:
         raise invalid(f"AMI Type {ami} is only supported for kubernetes versions 1.{LAST_AL2} or earlier")
     if ami.startswith("WINDOWS"):
         raise AwsError("UnsupportedOperation", "Windows nodes are not simulated")
-    if release and ami.startswith("AL2") and not re.fullmatch(rf"{re.escape(version)}\.\d+-\d{{8}}", release):
+    if release and ami.startswith("AL2") and release not in scope.catalog.account["kubernetes"]["releases"][version]:
         raise invalid(f"Requested release version {release} is not valid for kubernetes version {version}.")
 
 

@@ -9,9 +9,10 @@ from ...cluster.model import ClusterError
 from ...core.values import plain
 from ...daemon.store import Resource
 from ...daemon.unreliable import target_of
+from .. import blocktimes
 from ..behaviour import Behaviour
 from ..errors import AwsError, Later, Unhealthy
-from ..launch import INSTANCE, Launch, launch_instances, reservation_named, terminate
+from ..launch import BLOCK, INSTANCE, Launch, launch_instances, reservation_named, terminate
 from ..nodes import node_spec
 from ..scope import CLOUD, Scope
 from .eks import CLUSTER, active_cluster, check_role, invalid
@@ -63,7 +64,7 @@ class NodeGroup(Behaviour):
             raise invalid(f"Requested Nodegroup version {version} is not supported by the cluster's version "
                           f"{cluster.outputs['version']}")  # fmt: skip
         ami = inputs.get("amiType") or default_ami(scope, content, inputs.get("instanceTypes") or [])
-        check_release(ami, version, inputs.get("releaseVersion"))
+        check_release(scope, ami, version, inputs.get("releaseVersion"))
 
     def _content(self, scope: Scope, inputs: dict[str, Any]) -> dict[str, Any]:
         wanted = inputs.get("launchTemplate")
@@ -91,7 +92,7 @@ class NodeGroup(Behaviour):
             raise invalid(f"Requested Nodegroup version {version} is not supported by the cluster's version {control}")
         release, before = inputs.get("releaseVersion"), str(resource.outputs.get("releaseVersion") or "")
         if release and release != before:
-            check_release(resource.outputs["amiType"], version, release)
+            check_release(scope, resource.outputs["amiType"], version, release)
             if version == old and release.rpartition("-")[2] < before.rpartition("-")[2]:
                 raise invalid(f"You cannot roll back a node group to an earlier AMI version: {before} to {release}")
 
@@ -115,11 +116,22 @@ class NodeGroup(Behaviour):
         resource.hidden |= {"asg": f"eks-{name}-{identity}", "image": scope.identity("ami"), "cluster": cluster.id,
                             "cloud_provider": scope.uuid().replace("-", ""), "issues": []}  # fmt: skip
         self._note_template(scope, resource)
+        block = self.block(scope, resource)
+        for when in blocktimes.moments(block) if block else []:
+            if when > scope.world.clock.now():
+                scope.at(when, resource)
 
     @staticmethod
     def _release(scope: Scope, version: str) -> str:
-        kubernetes = scope.catalog.account["kubernetes"]
-        return f"{kubernetes['release'][version]}-{kubernetes['release_date']}"
+        return str(scope.catalog.account["kubernetes"]["releases"][version][-1])
+
+    @staticmethod
+    def block(scope: Scope, resource: Resource) -> Resource | None:
+        """The capacity block that a group's machines come from."""
+        target = (resource.hidden["content"].get("capacityReservationSpecification") or {}).get(
+            "capacityReservationTarget"
+        )
+        return scope.find(BLOCK, (target or {}).get("capacityReservationId") or "")
 
     @staticmethod
     def _note_template(scope: Scope, resource: Resource) -> None:
@@ -145,6 +157,8 @@ class NodeGroup(Behaviour):
                 ]
             error = self.scale(scope, resource)
             scope.store.put(resource)
+        if self.block(scope, resource) is not None:
+            error = None  # EKS makes the group all the same; its Auto Scaling group launches once the block is active
         stuck = self._stuck(scope, resource) or not self._join(scope, resource)
         patience = scope.world.fault_rules.give_up(NODE_GROUP)
         if (stuck or error is not None) and scope.world.clock.now() < resource.created + patience:
@@ -213,6 +227,28 @@ class NodeGroup(Behaviour):
                 failed = failed or error
         return failed if len(self.instances(scope, resource)) < desired else None
 
+    def tick(self, scope: Scope, resource: Resource) -> None:
+        """A moment of the group's block, or of an action of its Auto Scaling group."""
+        with scope.store.transaction():
+            block = self.block(scope, resource)
+            left = blocktimes.seconds(block.outputs["endDate"]) - scope.world.clock.now() if block else None
+            # Twice "+ 1": a tick comes at its second, not after it.
+            if left is not None and left <= blocktimes.DRAIN + 1 and not resource.hidden.get("drained"):
+                resource.hidden["drained"] = True  # EKS: "Capacity Scaledown Before Reservation End"
+                resource.outputs["scalingConfig"] = {
+                    **resource.outputs["scalingConfig"],
+                    "desiredSize": 0,
+                    "minSize": 0,
+                }
+            if left is not None and left <= blocktimes.TERMINATE + 1:
+                for instance in self.instances(scope, resource):
+                    terminate(scope, instance)
+            error = self.scale(scope, resource)
+            text = [{"code": "AsgInstanceLaunchFailures", "message": _launch_text(resource, error)}] if error else []
+            resource.hidden["issues"] = text
+            scope.store.put(resource)
+        self._join(scope, resource)
+
     def _launches(self, scope: Scope, resource: Resource) -> list[Launch]:
         """What to launch, one entry an instance type in order of preference."""
         content = resource.hidden["content"]
@@ -278,11 +314,9 @@ class NodeGroup(Behaviour):
         return scope.catalog.seconds("node_group_config" if config else "default")
 
     def settle_update(self, scope: Scope, resource: Resource) -> None:
+        if resource.hidden.pop("roll", False):
+            self._roll(scope, resource)
         with scope.store.transaction():
-            if resource.hidden.pop("roll", False):
-                resource.hidden["image"] = scope.identity("ami")
-                for instance in self.instances(scope, resource):
-                    terminate(scope, instance)
             error = self.scale(scope, resource)
             issues = [("AsgInstanceLaunchFailures", _launch_text(resource, error))] if error else []
             stuck = self._stuck(scope, resource)
@@ -292,6 +326,17 @@ class NodeGroup(Behaviour):
             scope.store.put(resource)
         if not stuck and not self._join(scope, resource):
             raise Later(ASK_AGAIN)
+
+    def _roll(self, scope: Scope, resource: Resource) -> None:
+        """Nodes are replaced one after another: the cluster never lacks more than one of them."""
+        resource.hidden["image"] = scope.identity("ami")
+        for instance in self.instances(scope, resource):
+            with scope.store.transaction():
+                terminate(scope, instance)
+                error = self.scale(scope, resource)
+                scope.store.put(resource)
+            if error is not None or not self._join(scope, resource):
+                return  # it stays one short, and the rest as they are
 
     # -- delete -----------------------------------------------------------------------------------------------------
     def deleted(self, scope: Scope, resource: Resource) -> None:
