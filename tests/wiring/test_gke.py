@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accelerator_fleet.plan.model import DemandPlan, Taint
+from accelerator_fleet.plan.model import DemandPlan, SharingPlan, Taint
 from tests.wiring.plans import fleet, gke_site, pool, tpu
 from tests.wiring.recorder import Recorder, build
 
@@ -243,3 +243,23 @@ def test_outputs_name_what_a_person_looks_for(made: Recorder) -> None:
     kubernetes = made.one("pulumi:providers:kubernetes", "accel-dev-usc1").inputs
     assert '"gke-gcloud-auth-plugin"' in str(kubernetes["kubeconfig"])
     assert '"https://10.0.0.2"' in str(kubernetes["kubeconfig"])
+
+
+@pytest.mark.parametrize(
+    ("sharing", "said"),
+    [
+        (SharingPlan(way="mig", parts=7, profile="1g.18gb"), {"gpuPartitionSize": "1g.18gb"}),
+        (
+            SharingPlan(way="time_slicing", parts=4),
+            {"gpuSharingConfig": {"gpuSharingStrategy": "TIME_SHARING", "maxSharedClientsPerGpu": 4}},
+        ),
+        (
+            SharingPlan(way="mps", parts=8),
+            {"gpuSharingConfig": {"gpuSharingStrategy": "MPS", "maxSharedClientsPerGpu": 8}},
+        ),
+    ],
+)
+def test_shared_cards_are_said_to_gke_with_the_accelerator(sharing: SharingPlan, said: dict[str, Any]) -> None:
+    made = build(fleet((gke_site(),), (pool(sharing=sharing),)))
+    (accelerator,) = made.one(NODE_POOL, "pretrain").inputs["nodeConfig"]["guestAccelerators"]
+    assert {k: v for k, v in accelerator.items() if k not in ("type", "count", "gpuDriverInstallationConfig")} == said
