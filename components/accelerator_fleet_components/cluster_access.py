@@ -99,6 +99,7 @@ class GkeAccess:
             "region": site.region,
             "cluster": self.name,
             "version": self.version,
+            "pinnedVersion": site.cluster.version,
             "endpoint": self.endpoint,
             "certificateAuthority": self.certificate_authority,
             "network": self.network,

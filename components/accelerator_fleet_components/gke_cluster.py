@@ -140,6 +140,7 @@ class GkeCluster(pulumi.ComponentResource):
             cluster=cluster.name,
             location=cluster.location,
             node_locations=list(plan.zones) or None,
+            version=plan.release,
             node_count=None if auto else plan.nodes // zones,
             autoscaling=bounds if auto else None,
             management=management(self._site),

@@ -17,7 +17,7 @@ def test_a_cluster(project: Project) -> None:
     assert made["selfLink"] == f"https://container.googleapis.com/v1beta1/{CLUSTER}"
     assert made["network"] == f"projects/{PROJECT}/global/networks/net"
     assert made["ipAllocationPolicy"]["clusterIpv4CidrBlock"] == "10.21.0.0/16"
-    assert made["masterVersion"].startswith("1.35.")
+    assert made["masterVersion"] == "1.36.4-gke.1391002"  # the channel's default
     assert made["endpoint"] == "127.0.0.1:1"
     assert not project.clusters.nodes_by_group
 
@@ -66,6 +66,71 @@ def test_versions(project: Project) -> None:
     assert project.update("Cluster", made["id"], **{**inputs, "minMasterVersion": "1.35"})["masterVersion"].startswith(
         "1.35."
     )
+
+
+@pytest.mark.parametrize(
+    ("channel", "wish", "text"),
+    [
+        ("REGULAR", "1.36.4-gke.2046002", 'Master version "1.36.4-gke.2046002" is unsupported'),  # of RAPID
+        ("STABLE", "1.36", 'Master version "1.36" is unsupported'),
+        ("REGULAR", "1.36.4-gke.1391001", 'Master version "1.36.4-gke.1391001" is unsupported'),
+    ],
+)
+def test_versions_that_a_channel_does_not_serve(project: Project, channel: str, wish: str, text: str) -> None:
+    with pytest.raises(Refusal, match=text):
+        project.cluster(minMasterVersion=wish, releaseChannel={"channel": channel})
+
+
+def test_another_least_version_upgrades_and_an_older_one_does_nothing(project: Project) -> None:
+    made = project.cluster(minMasterVersion="1.36")
+    assert made["masterVersion"] == "1.36.4-gke.1391002"
+    inputs = project.scope.find("gcp:container/cluster:Cluster", made["id"]).inputs  # type: ignore[union-attr]
+    for wish, master in (
+        ("1.36.4-gke.1391002", "1.36.4-gke.1391002"),
+        ("1.36.4-gke.1495002", "1.36.4-gke.1495002"),
+        ("1.36.4-gke.1391002", "1.36.4-gke.1495002"),
+    ):
+        assert project.update("Cluster", made["id"], **{**inputs, "minMasterVersion": wish})["masterVersion"] == master
+
+
+@pytest.mark.parametrize(
+    ("wish", "text"),
+    [
+        ("1.36.4-gke.1495002", "must not be newer than the master's"),
+        ("1.33.13-gke.1647000", "is unsupported"),  # not in the channel
+        ("1.30.1-gke.1", "is unsupported"),
+    ],
+)
+def test_versions_that_nodes_cannot_have(project: Project, wish: str, text: str) -> None:
+    cluster = project.cluster()
+    with pytest.raises(Refusal, match=text):
+        project.pool(cluster, "p", "e2-standard-4", 1, version=wish)
+
+
+def test_nodes_are_at_most_two_minor_versions_behind(project: Project) -> None:
+    cluster = project.cluster(releaseChannel={"channel": "EXTENDED"})
+    assert project.pool(cluster, "old", "e2-standard-4", 1, version="1.34")["version"] == "1.34.11-gke.1102000"
+    with pytest.raises(Refusal, match="must be at most two minor versions below"):
+        project.pool(cluster, "older", "e2-standard-4", 1, version="1.33")
+
+
+def test_an_upgrade_recycles_nodes_one_by_one_and_a_slice_whole(project: Project) -> None:
+    cluster = project.cluster()
+    seen: list[int] = []
+    real = project.clusters.set_nodes
+    project.clusters.set_nodes = lambda n, g, nodes: (seen.append(len(nodes)), real(n, g, nodes))[1]  # type: ignore
+    for name, machine, count, more, steps in (
+        ("cpu", "e2-standard-4", 3, {}, [2, 3, 2, 3, 2, 3, 3]),
+        ("tpu", "ct5lp-hightpu-4t", 4, slice_of("4x4"), [0, 4, 4]),
+    ):
+        old = project.pool(cluster, name, machine, count, version="1.35", **more)
+        before = {n.name for n in project.nodes(old)}
+        seen.clear()
+        inputs = pool_inputs(cluster, name, count, {"machineType": machine}, version="1.36", **more)
+        after = project.update("NodePool", old["id"], **inputs)
+        assert after["version"] == "1.36.4-gke.1391002"
+        assert seen == steps
+        assert not before & {n.name for n in project.nodes(old)}
 
 
 def test_nodes_of_gpus(project: Project) -> None:

@@ -179,6 +179,24 @@ def test_an_autoscaler_owns_the_count_that_it_is_given() -> None:
     assert group["autoscaling"] == {"minNodeCount": 0, "maxNodeCount": 4}
 
 
+def test_versions_are_told_where_they_are_pinned(made: Recorder) -> None:
+    pinned = "1.36.4-gke.1391002"
+    plain = gke_site()
+    assert plain.system_pool is not None
+    site = gke_site(
+        cluster=plain.cluster.model_copy(update={"version": pinned}),
+        system_pool=plain.system_pool.model_copy(update={"release": pinned}),
+    )
+    found = build(fleet((site,), (pool(release="1.35.8-gke.1439001"), tpu())))
+    assert found.one("gcp:container/cluster:Cluster", "accel-dev-usc1").inputs["minMasterVersion"] == pinned
+    assert found.one(NODE_POOL, "accel-dev-usc1-system").inputs["version"] == pinned
+    assert found.one(NODE_POOL, "pretrain").inputs["version"] == "1.35.8-gke.1439001"
+    assert "version" not in found.one(NODE_POOL, "tpu").inputs  # as GKE made it
+    assert found.fleet is not None
+    assert found.fleet.sites["usc1"]["pinnedVersion"] == pinned  # type: ignore[index]
+    assert found.fleet.pools["pretrain"]["release"] == "1.35.8-gke.1439001"  # type: ignore[index]
+
+
 def by_jobs(**more: Any) -> DemandPlan:
     fields = {"flex_start": True, "queued": False, "max_run_seconds": 21600, "auto_repair": False}
     return DemandPlan(**{**fields, "no_reservation": True, **more})

@@ -220,6 +220,13 @@ class EksVersion(Entry):
     releases: tuple[str, ...]
 
 
+class GkeVersion(Entry):
+    """A Kubernetes version on GKE: channel -> versions that it serves, the one that new clusters get first."""
+
+    channels: dict[str, tuple[str, ...]]
+    cos: int  # milestone of its nodes' Container-Optimized OS
+
+
 class Change(Entry):
     """What a change of one field of a PoolPlan does to nodes that are up, by kind of site."""
 
@@ -357,6 +364,7 @@ class Catalog(Frozen):
     cloud_tpu: Table[CloudTpu]
     volumes: Table[VolumeService]
     eks_versions: Table[EksVersion]
+    gke_versions: Table[GkeVersion]
     changes: Table[Change]
     quotas: Table[Quota]
     mig: Table[MigProfiles]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from accelerator_fleet.catalog.model import Catalog
 from accelerator_fleet.errors import FleetError, raise_all
 from accelerator_fleet.plan.derived import collisions, length_errors
+from accelerator_fleet.plan.google_versions import Pin, pin_of
 from accelerator_fleet.plan.leaving import say_moves
 from accelerator_fleet.plan.model import FleetPlan, PoolPlan, VolumePlan
 from accelerator_fleet.plan.names import kept_flavor, name_errors
@@ -44,8 +45,9 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
     said = spec.defaults.protect
     protect = spec.env != UNPROTECTED_ENV if said is None else said
     notes = Notes()
+    pins = _pins(spec, catalog, placements, notes, errors, broken)
     purchases = plan_purchases(spec, catalog, placements, notes, errors)
-    pools = _pools(spec, catalog, placements, notes, errors, broken, protect=protect)
+    pools = _pools(spec, catalog, placements, notes, errors, broken, pins, protect=protect)
     errors += [error for _, error in drawn(spec, pools, purchases)]
     teams = plan_teams(spec, pools, errors) if not errors else ()  # quotas of pools that are wrong say nothing
     pools = [p.model_copy(update={"flavor": kept_flavor(p, placements.get(f"flavors/{p.name}"))}) for p in pools]
@@ -63,6 +65,7 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
             notes,
             protect=protect,
             version=placements.get(f"versions/sites/{s.name}"),
+            pin=pins.get(s.name),
         )
         for i, s in enumerate(spec.sites)
     )
@@ -85,6 +88,27 @@ def build(spec: FleetSpec, catalog: Catalog, placements: Placements) -> FleetPla
     )
 
 
+def _pins(
+    spec: FleetSpec,
+    catalog: Catalog,
+    placements: Placements,
+    notes: Notes,
+    errors: list[FleetError],
+    broken: set[str],
+) -> dict[str, Pin]:
+    """The versions of GKE sites by name; a site whose version is wrong is `broken` from here on."""
+    pins: dict[str, Pin] = {}
+    for i, site in enumerate(spec.sites):
+        if site.kind != "gke" or site.name in broken:
+            continue
+        try:
+            pins[site.name] = pin_of(spec, i, placements, catalog, notes)
+        except FleetError as e:
+            errors += e.errors
+            broken.add(site.name)
+    return pins
+
+
 def _pools(
     spec: FleetSpec,
     catalog: Catalog,
@@ -92,6 +116,7 @@ def _pools(
     notes: Notes,
     errors: list[FleetError],
     broken: set[str],
+    pins: Mapping[str, Pin],
     *,
     protect: bool,
 ) -> list[PoolPlan]:
@@ -102,10 +127,9 @@ def _pools(
         try:
             kept, held = placements.get(pool.name), placements.get(f"reservations/{pool.name}")
             was = placements.get(f"versions/{pool.name}")
-            off = frozenset(broken)
-            pools.append(
-                plan_pool(spec, i, catalog, notes, protect=protect, kept=kept, held=held, version=was, broken=off)
-            )
+            up = {"kept": kept, "held": held, "version": was}
+            made = plan_pool(spec, i, catalog, notes, protect=protect, **up, broken=frozenset(broken), pins=pins)
+            pools.append(made)
             changed = kind_error(spec, i, pools[-1], placements)
             errors += [changed] if changed else []
         except FleetError as e:

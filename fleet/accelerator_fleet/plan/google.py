@@ -102,12 +102,12 @@ def extra_networks(machine: GkeMachine, zone: str) -> tuple[str, ...]:
     return (*gvnic, *(f"rdma-{letter}-{i}" for i in range(machine.extra_rdma)))
 
 
-def google_cluster(spec: FleetSpec, site: SiteSpec, catalog: Catalog, *, protect: bool) -> ClusterPlan:
-    """A regional cluster; its version is the channel's of that minor, its maintenance is pinned."""
+def google_cluster(spec: FleetSpec, site: SiteSpec, catalog: Catalog, version: str, *, protect: bool) -> ClusterPlan:
+    """A regional cluster of at least `version`; its maintenance is pinned."""
     said = site.cluster
     return ClusterPlan(
         name=cluster_name(spec.fleet, spec.env, site.name),
-        version=site.kubernetes or spec.defaults.kubernetes,
+        version=version,
         endpoint_public=True if said.public is None else said.public,
         public_access_cidrs=said.public_cidrs if said.public_cidrs is not None else ("0.0.0.0/0",),
         cloud_addons=(),
@@ -144,7 +144,9 @@ def _usual_machine(catalog: Catalog, region: str) -> str:
     return next((m for m in SYSTEM_MACHINES if with_family(catalog, region, known[m].family, "gcp")), "n2-standard-4")
 
 
-def google_system_pool(spec: FleetSpec, index: int, catalog: Catalog, notes: Notes) -> SystemPoolPlan:
+def google_system_pool(
+    spec: FleetSpec, index: int, catalog: Catalog, notes: Notes, version: str | None
+) -> SystemPoolPlan:
     """System nodes over as many zones as divide their number: GKE counts nodes by zone."""
     site = spec.sites[index]
     system = site.system or spec.defaults.system
@@ -168,4 +170,5 @@ def google_system_pool(spec: FleetSpec, index: int, catalog: Catalog, notes: Not
         disk_gib=system.disk,
         ami_type=IMAGE,
         labels={"accelerator-fleet.dev/pool": "system"},
+        release=version,
     )

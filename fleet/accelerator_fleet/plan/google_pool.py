@@ -8,6 +8,7 @@ from accelerator_fleet.plan.capacity import check_capacity
 from accelerator_fleet.plan.common import common, labels, pool_bounds, taints
 from accelerator_fleet.plan.google import IMAGE, extra_networks
 from accelerator_fleet.plan.google_capacity import check_shape, demand_of, zones_sold
+from accelerator_fleet.plan.google_versions import Pin, node_version
 from accelerator_fleet.plan.machine import Shape, choose
 from accelerator_fleet.plan.model import DemandPlan, PoolPlan
 from accelerator_fleet.plan.names import group_prefix, shape_key
@@ -26,8 +27,10 @@ def google_pool(
     *,
     protect: bool,
     kept: str | None,
+    version: tuple[str, str] | None = None,
+    pin: Pin | None = None,
 ) -> PoolPlan:
-    """`pools[index]` on a GKE site. Raises FleetError."""
+    """`pools[index]` on a GKE site. `version`: of its nodes that are up; `pin`: of the site. Raises FleetError."""
     if spec.pools[index].capacity.mode == MODE:
         return queued_pool(spec, index, site_index, catalog, notes, protect=protect, kept=kept)
     pool, site = spec.pools[index], spec.sites[site_index]
@@ -38,6 +41,8 @@ def google_pool(
     check_shape(spec, index, rule, shape)
     only = zones_sold(rule, shape.machine)
     zone = choose_zone(spec, index, site_index, site, shape.machine, catalog, notes, kept, only)
+    pin = pin or Pin(site.kubernetes or spec.defaults.kubernetes, None)  # a trial
+    release = node_version(spec, index, shape.machine, pin, version, catalog, notes)
     demand = demand_of(spec, index, rule, catalog, notes)
     try:
         extra = extra_networks(machine, zone)
@@ -94,6 +99,7 @@ def google_pool(
         placement_policy=policy,
         extra_networks=extra,
         demand=demand,
+        release=release,
         starts=pool.capacity.starts,
         ends=pool.capacity.ends,
     )

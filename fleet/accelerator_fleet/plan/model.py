@@ -114,7 +114,7 @@ class SystemPoolPlan(Frozen):
     disk_gib: int
     ami_type: str
     labels: dict[str, str]
-    release: str | None = None  # eks: AMI release; None: not pinned
+    release: str | None = None  # eks: AMI release, gke: node version; None: not pinned
     kubernetes: str | None = None  # eks: of the nodes; None: as the cluster's
 
 
@@ -285,7 +285,7 @@ class PoolPlan(Frozen):
     raised_at: str | None = None  # capacity block: the group is raised to `nodes` by a scheduled action
     drained_at: str | None = None  # capacity block: EKS scales the group to 0 by an action of its own
     kubernetes: str | None = None  # of the nodes: "1.36"; None: as the cluster's, or as found
-    release: str | None = None  # eks: AMI release, "1.36.3-20260903"; None: not pinned
+    release: str | None = None  # eks: AMI release, "1.36.3-20260903"; gke: "1.36.4-gke.1391002"; None: not pinned
     demand: DemandPlan | None = None  # GKE: flex-start, queued-provisioning, calendar
     queued: QueuedPlan | None = None  # Cloud TPU queued resource: beside the cluster; flavour and queue are ""
     sharing: SharingPlan | None = None  # None: whole cards by request

@@ -12,13 +12,16 @@ OF_SHAPE = "shape:"  # before the flavour was an output, a pool's flavour had th
 def placements(outputs: Mapping[str, Any]) -> Placements:
     """Pool -> (site, zone) and `volumes/<name>` -> (site, zone); of each pool that is up also `flavors/<pool>` ->
     (ResourceFlavor, what it is for), `reservations/<pool>` -> (reservation or "", machine) and `versions/<pool>` ->
-    (Kubernetes version, release) of its nodes; `versions/sites/<site>` the same of system nodes. `purchases/<name>`:
+    (Kubernetes version, release) of its nodes; `versions/sites/<site>` the same of system nodes,
+    `pins/<site>` what a GKE cluster and its system nodes were pinned to. `purchases/<name>`:
     (offering, cr-…), and with `/shape`, `/times`, `/place`: (machine, zone), (start, end), (nodes, site)."""
     out: Placements = {}
     sites = outputs.get("sites") or {}
     for name, site in sites.items():
         if isinstance(site, dict) and site.get("version"):
             out[f"versions/sites/{name}"] = (str(site["version"]), str(site.get("systemRelease") or ""))
+            if site.get("pinnedVersion"):
+                out[f"pins/{name}"] = (str(site["pinnedVersion"]), str(site.get("systemRelease") or ""))
     for name, bought in (outputs.get("purchases") or {}).items():
         out |= _purchase(name, bought)
     for prefix, key in (("", "pools"), ("volumes/", "volumes")):
@@ -46,6 +49,8 @@ def _pool(name: str, one: Mapping[str, Any], site: Mapping[str, Any]) -> Placeme
         out[f"reservations/{name}"] = (str(one["reservation"] or ""), str(one.get("machine") or ""))
     if one.get("nodePools") or one.get("queuedResource"):
         out[f"kinds/{name}"] = ("nodes" if one.get("nodePools") else "queued-resource", "")
+    if one.get("nodePools"):
+        out[f"versions/{name}"] = ("", str(one.get("release") or ""))
     if one.get("nodeGroup"):
         # Older programs pinned nothing: their nodes are of the cluster's version, with no release to keep.
         known = one["kubernetes"] if "kubernetes" in one else site.get("version")

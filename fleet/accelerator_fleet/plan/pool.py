@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from accelerator_fleet.catalog.model import CapacityRule, Catalog
@@ -10,6 +11,7 @@ from accelerator_fleet.plan.capacity import check_capacity
 from accelerator_fleet.plan.common import common, labels, pool_bounds, taints
 from accelerator_fleet.plan.existing_pool import existing_pool
 from accelerator_fleet.plan.google_pool import google_pool
+from accelerator_fleet.plan.google_versions import Pin
 from accelerator_fleet.plan.interfaces import interfaces
 from accelerator_fleet.plan.machine import choose
 from accelerator_fleet.plan.model import PoolPlan
@@ -40,10 +42,11 @@ def plan_pool(
     held: tuple[str, str] | None = None,
     version: tuple[str, str] | None = None,
     broken: frozenset[str] = frozenset(),
+    pins: Mapping[str, Pin] | None = None,
 ) -> PoolPlan:
     """`pools[index]`. `broken`: sites with errors of their own. `kept`: the site and zone that it is in, which
     stay while they are among the spec's and can carry it; `held`: the reservation and machine of its nodes;
-    `version`: their Kubernetes version and release, where it stays on its site.
+    `version`: their Kubernetes version and release, where it stays on its site; `pins`: versions of GKE sites.
 
     Raises the FleetError of its first site, with the sites that could, when none of its sites can carry it.
     """
@@ -57,7 +60,8 @@ def plan_pool(
         tried = Notes()
         try:
             zone, of_nodes = (kept[1], version) if kept and stays else (None, None)
-            out = _on_site(spec, index, name, catalog, tried, protect=protect, zone=zone, version=of_nodes)
+            pin = (pins or {}).get(name)
+            out = _on_site(spec, index, name, catalog, tried, protect=protect, zone=zone, version=of_nodes, pin=pin)
             wrong = ruled_out(spec, index, out, kept, held)
             if wrong:
                 raise wrong
@@ -120,12 +124,15 @@ def _on_site(
     protect: bool,
     zone: str | None = None,
     version: tuple[str, str] | None = None,
+    pin: Pin | None = None,
 ) -> PoolPlan:
     site_index = next(i for i, s in enumerate(spec.sites) if s.name == name)
     kind = spec.sites[site_index].kind
     match kind:
         case "gke":
-            out = google_pool(spec, index, site_index, catalog, notes, protect=protect, kept=zone)
+            out = google_pool(
+                spec, index, site_index, catalog, notes, protect=protect, kept=zone, version=version, pin=pin
+            )
         case "existing":
             out = existing_pool(spec, index, site_index, catalog, notes, protect=protect)
         case _:

@@ -9,6 +9,7 @@ from accelerator_fleet.catalog.model import Catalog
 from accelerator_fleet.errors import FleetError, unknown
 from accelerator_fleet.plan.google import TOPOLOGY_LEVELS as GOOGLE_LEVELS
 from accelerator_fleet.plan.google import google_cluster, google_network, google_site_errors, google_system_pool
+from accelerator_fleet.plan.google_versions import Pin
 from accelerator_fleet.plan.model import AddonPlan, ClusterPlan, PoolPlan, SitePlan, SystemPoolPlan, VolumePlan
 from accelerator_fleet.plan.names import cluster_name
 from accelerator_fleet.plan.network import plan_network
@@ -104,14 +105,16 @@ def plan_site(
     *,
     protect: bool,
     version: tuple[str, str] | None = None,
+    pin: Pin | None = None,
 ) -> SitePlan:
     """One site; `pools` and `volumes` are the ones planned on it: they decide plugins and further networks.
 
-    `version`: Kubernetes version and release ("": not pinned) of its system nodes that are up.
+    `version`: Kubernetes version and release ("": not pinned) of its system nodes that are up; `pin`: of a GKE site.
     """
     site = spec.sites[index]
     if site.kind == "gke":
-        return _google_site(spec, index, pools, volumes, catalog, notes, protect=protect)
+        assert pin is not None
+        return _google_site(spec, index, pools, volumes, catalog, notes, pin, protect=protect)
     if site.kind == "existing":
         return _existing_site(spec, site, pools, catalog, protect=protect)
     zones = zones_of(catalog, site.region)
@@ -143,6 +146,7 @@ def _google_site(
     volumes: tuple[VolumePlan, ...],
     catalog: Catalog,
     notes: Notes,
+    pin: Pin,
     *,
     protect: bool,
 ) -> SitePlan:
@@ -153,8 +157,8 @@ def _google_site(
         project=site.project,
         region=site.region,
         gke_network=google_network(site, pools, volumes),
-        cluster=google_cluster(spec, site, catalog, protect=protect),
-        system_pool=google_system_pool(spec, index, catalog, notes),
+        cluster=google_cluster(spec, site, catalog, pin.cluster, protect=protect),
+        system_pool=google_system_pool(spec, index, catalog, notes, pin.nodes),
         addons=_addons(site, pools, catalog, teams=bool(spec.teams)),
         jobs_namespace=JOBS_NAMESPACE,
         topology_name=QUEUE,

@@ -21,7 +21,18 @@ NEEDS: Final = {
 }
 TAKES: Final = {
     "eks": {"account", "region", "cidr", "vpc", "network", "cluster", "kubernetes", "version", "system", "addons"},
-    "gke": {"project", "region", "cidr", "network", "cluster", "kubernetes", "system", "addons", "maintenance"},
+    "gke": {
+        "project",
+        "region",
+        "cidr",
+        "network",
+        "cluster",
+        "kubernetes",
+        "version",
+        "system",
+        "addons",
+        "maintenance",
+    },
     "existing": {"kubeconfig", "addons"},
 }
 CLUSTER_TAKES: Final = {"eks": {"name", "public", "public_cidrs", "logs"}, "gke": {"public", "public_cidrs", "channel"}}

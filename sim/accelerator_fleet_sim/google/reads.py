@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .scope import Scope
+from .services.versions import default, numbers, served
 
 
 class NotFound(Exception):
@@ -67,16 +68,17 @@ def _cluster(scope: Scope, args: dict[str, Any]) -> dict[str, Any]:
 
 
 def _versions(scope: Scope, args: dict[str, Any]) -> dict[str, Any]:
-    table = scope.catalog.account["kubernetes"]
     prefix = args.get("versionPrefix") or ""
-    found = [v for v in reversed(table["versions"].values()) if v.startswith(prefix)]
+    all_ = sorted((v for row in served(scope, None).values() for v in row), key=numbers, reverse=True)
+    found = [v for v in all_ if v.startswith(prefix)]
     if not found:
         raise NotFound(f"No versions match {prefix}")
-    channels = {k: table["versions"][v] for k, v in table["channels"].items() if k != "UNSPECIFIED"}
-    return {"id": scope.zulu(), "defaultClusterVersion": table["versions"][table["channels"]["UNSPECIFIED"]],
+    channels = [c for c in scope.catalog.account["kubernetes"]["channels"] if c != "UNSPECIFIED"]
+    latest = {c: max((v for row in served(scope, c).values() for v in row), key=numbers) for c in channels}
+    return {"id": scope.zulu(), "defaultClusterVersion": default(scope, None),
             "latestMasterVersion": found[0], "latestNodeVersion": found[0], "validMasterVersions": found,
-            "validNodeVersions": found, "releaseChannelDefaultVersion": channels,
-            "releaseChannelLatestVersion": channels, "location": args.get("location"),
+            "validNodeVersions": found, "releaseChannelDefaultVersion": {c: default(scope, c) for c in channels},
+            "releaseChannelLatestVersion": latest, "location": args.get("location"),
             "project": scope.project}  # fmt: skip
 
 

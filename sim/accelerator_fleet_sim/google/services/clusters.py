@@ -13,6 +13,7 @@ from .. import tokens
 from ..behaviour import Behaviour, over
 from ..errors import GoogleError, Unhealthy
 from ..scope import CLUSTER, NODE_POOL, Scope, range_named
+from .versions import default, numbers, resolve, served
 
 ADDONS = ("gke-system", "gke-devices", "gke-provisioning")
 NETWORKS = "gke-networks"  # of clusters with multi-networking
@@ -32,16 +33,16 @@ def runtime_name(scope: Scope, name: str, identity: str) -> str:
 
 def version_of(scope: Scope, inputs: dict[str, Any]) -> str:
     """The full version that the API chooses for a wish; GoogleError when there is none."""
-    table = scope.catalog.account["kubernetes"]
     channel = (inputs.get("releaseChannel") or {}).get("channel") or "REGULAR"
     wish = str(inputs.get("minMasterVersion") or "")
-    if wish in ("", "-", "latest"):
-        minor = max(table["versions"], key=lambda v: int(v.split(".")[1])) if wish == "latest" else None
-        return str(table["versions"][minor or table["channels"].get(channel, table["channels"]["REGULAR"])])
-    for full in table["versions"].values():
-        if full == wish or full.startswith((f"{wish}.", f"{wish}-")):
-            return str(full)
-    raise bad(f'Master version "{wish}" is unsupported.')
+    if wish == "latest":
+        return max((v for row in served(scope, channel).values() for v in row), key=numbers)
+    if wish in ("", "-"):
+        return default(scope, channel)
+    full = resolve(scope, channel, wish)
+    if full is None:
+        raise bad(f'Master version "{wish}" is unsupported.')
+    return full
 
 
 class Cluster(Behaviour):
@@ -201,11 +202,10 @@ class Cluster(Behaviour):
         for key in ("network", "subnetwork", "clusterIpv4Cidr", "servicesIpv4Cidr", "masterAuth", "endpoint"):
             if before.get(key) is not None:
                 out[key] = before[key]
-        if resource.inputs.get("minMasterVersion"):
+        # The provider asks for a version when the property changes, and only upwards.
+        if resource.inputs.get("minMasterVersion") and out.get("minMasterVersion") != before.get("minMasterVersion"):
             wanted = version_of(scope, resource.inputs)
-            if tuple(map(int, wanted.split("-")[0].split("."))) > tuple(
-                map(int, before["masterVersion"].split("-")[0].split("."))
-            ):
+            if numbers(wanted) > numbers(before["masterVersion"]):
                 out["masterVersion"] = wanted
 
     def validate_delete(self, scope: Scope, resource: Resource, state: dict[str, Any]) -> None:

@@ -30,6 +30,7 @@ from .poolchecks import (
     zones_of,
 )
 from .poolmodes import check_modes
+from .versions import channel_of, node_version
 
 STUCK = "NODES_NOT_REGISTERED"
 NOT_REGISTERED = "Not all of the pool's nodes registered with the cluster."
@@ -67,7 +68,7 @@ class NodePool(Behaviour):
         if not 1 <= len(name) <= 40 or not name[0].isalpha() or name != name.lower():
             raise bad(f"Node pool name \"{name}\" must start with a lowercase letter and have at most 40 lowercase "
                       "letters, digits or hyphens.")  # fmt: skip
-        self._check_version(scope, inputs, cluster)
+        self._check_version(scope, inputs, cluster, old)
         config = {"machineType": "e2-medium", **(inputs.get("nodeConfig") or {})}
         inputs = {**inputs, "nodeConfig": config}
         zones = zones_of(cluster, inputs)
@@ -108,18 +109,10 @@ class NodePool(Behaviour):
             raise bad("Node pool upgrade settings: max_surge and max_unavailable cannot both be 0.")
 
     @staticmethod
-    def _check_version(scope: Scope, inputs: dict[str, Any], cluster: Resource) -> None:
+    def _check_version(scope: Scope, inputs: dict[str, Any], cluster: Resource, old: Resource | None) -> None:
         wanted = inputs.get("version")
-        if not wanted:
-            return
-        master = cluster.outputs["masterVersion"]
-        full = next((v for v in scope.catalog.account["kubernetes"]["versions"].values()
-                     if v == wanted or v.startswith(f"{wanted}.")), None)  # fmt: skip
-        if full is None:
-            raise bad(f'Node version "{wanted}" is unsupported.')
-        skew = int(master.split(".")[1]) - int(full.split(".")[1])
-        if not 0 <= skew <= 3:
-            raise bad(f'Node version "{wanted}" must be at most three minor versions below the master\'s "{master}".')
+        if wanted and (old is None or wanted != old.outputs.get("version")):
+            node_version(scope, channel_of(cluster), str(wanted), cluster.outputs["masterVersion"])
 
     @staticmethod
     def count(inputs: dict[str, Any], old: Resource | None) -> int:
@@ -161,8 +154,7 @@ class NodePool(Behaviour):
         }  # fmt: skip
         for key, value in filled.items():
             out[key] = over(value, out.get(key))
-        if out["version"].count(".") == 1:
-            out["version"] = scope.catalog.account["kubernetes"]["versions"][out["version"]]
+        out["version"] = node_version(scope, channel_of(cluster), out["version"], cluster.outputs["masterVersion"])
         for card in out["nodeConfig"].get("guestAccelerators") or []:
             card.setdefault("gpuDriverInstallationConfig", {"gpuDriverVersion": "DEFAULT"})
         resource.hidden |= {"cluster": cluster.id, "runtime": cluster.hidden["runtime"], "nodes": [], "serial": 0,
@@ -292,9 +284,9 @@ class NodePool(Behaviour):
         if bounds and resource.inputs.get("nodeCount") is None:
             low, high = int(bounds.get("minNodeCount") or 0), int(bounds.get("maxNodeCount") or 10**6)
             out["nodeCount"] = min(max(int(out["nodeCount"]), low), high)
-        wanted = resource.inputs.get("version")
-        if wanted and str(wanted).count(".") == 1:
-            out["version"] = scope.catalog.account["kubernetes"]["versions"][wanted]
+        wanted, cluster = resource.inputs.get("version"), self._cluster(scope, out)
+        if wanted and wanted != before["version"]:
+            out["version"] = node_version(scope, channel_of(cluster), str(wanted), cluster.outputs["masterVersion"])
         old, new = before["nodeConfig"], out["nodeConfig"]
         resource.hidden["roll"] = out["version"] != before["version"] or any(old.get(k) != new.get(k) for k in ROLL)
         if new["machineType"] != old["machineType"] and "topology" in resource.hidden:
@@ -317,13 +309,26 @@ class NodePool(Behaviour):
         return scope.catalog.seconds("node_pool_config")
 
     def settle_update(self, scope: Scope, resource: Resource) -> None:
-        if resource.hidden.pop("roll", False):
-            resource.hidden["nodes"] = []
-        error = self.scale(scope, resource) or self._stuck(scope, resource)
+        rolled = self._roll(scope, resource) if resource.hidden.pop("roll", False) else None
+        error = rolled or self.scale(scope, resource) or self._stuck(scope, resource)
         if (error is None or error.code != STUCK) and not self._join(scope, resource):
             raise Later(ASK_AGAIN)
         if error is not None:
             raise error
+
+    def _roll(self, scope: Scope, resource: Resource) -> Unhealthy | None:
+        """Recycle the nodes: one after another, as `max_unavailable` 1 without surge says; a slice as a whole."""
+        old = list(resource.hidden["nodes"])
+        whole = bool((resource.outputs.get("placementPolicy") or {}).get("tpuTopology"))
+        for group in [old] if whole else [[n] for n in old]:
+            names = {n["name"] for n in group}
+            resource.hidden["nodes"] = [n for n in resource.hidden["nodes"] if n["name"] not in names]
+            self._join(scope, resource)
+            problem = self.scale(scope, resource)
+            if problem is not None:
+                return problem
+            self._join(scope, resource)
+        return None
 
     def deleted(self, scope: Scope, resource: Resource) -> None:
         if scope.find("gcp:container/cluster:Cluster", resource.hidden["cluster"]) is not None:
