@@ -25,6 +25,7 @@ def register(subparsers: argparse._SubParsersAction[Any]) -> None:
     seed = verbs.add_parser("seed", help="put something there that no program made")
     seed.add_argument("what", choices=["existing", "lab"], help="existing: the EKS cluster 'legacy' in the existing "
                       "VPC; lab: a plain cluster with 2 nodes of 8 amd.com/gpu, in .fleet/kubeconfig")  # fmt: skip
+    seed.add_argument("--also", metavar="KINDS", help="lab: further nodes, rtx4090,ascend-910b1 … (see lab.json)")
     cases = verbs.add_parser("cases", help="run changes whose class is known through the simulated providers")
     cases.add_argument("file", type=Path)
     clock = verbs.add_parser("clock", help="change how fast simulated time passes")
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"{folder} is empty")
             _forget_stacks(folder)
         elif args.verb == "seed":
-            made = client.post(f"/seed/{args.what}", timeout=600)
+            made = client.post(f"/seed/{args.what}", {"also": args.also.split(",")} if args.also else {}, timeout=600)
             print(f"cluster {made['name']} at {made['endpoint']}, {made['where']}")
         elif args.verb == "clock":
             print(f"speed {client.post('/clock', {'speed': args.speed})['speed']:g}")

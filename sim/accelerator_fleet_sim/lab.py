@@ -1,10 +1,11 @@
-"""The cluster `lab`: plain Kubernetes with AMD cards that no cloud owns, for sites of kind `existing`."""
+"""The cluster `lab`: plain Kubernetes that no cloud owns, for sites of kind `existing`; AMD cards, more on request."""
 
 from __future__ import annotations
 
 import json
 import secrets
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,45 @@ def node(number: int) -> NodeSpec:
     return NodeSpec(name, f"lab://{name}", "lab-a", "lab", "mi300x-8", f"10.250.0.{10 + number}", shape)
 
 
+# device plugins of the lab: add-on -> its version
+PLUGINS = {"amd-devices": "1.31.0.8", "nvidia-devices": "v0.19.0", "ascend-devices": "v7.0.RC1"}
+
+
+def kinds() -> dict[str, dict[str, Any]]:
+    """Further nodes that can be asked for: name -> figures."""
+    found: dict[str, dict[str, Any]] = json.loads((resources.files(__package__) / "lab.json").read_text())["kinds"]
+    return found
+
+
+def further_node(kind: str, number: int) -> NodeSpec:
+    """The one node of a further kind."""
+    row = kinds()[kind]
+    name = f"lab-{kind}"
+    shape = NodeShape(
+        labels={"node.kubernetes.io/instance-type": row["instance_type"], **row["labels"]},
+        taints=[],
+        capacity={"cpu": row["cpu"], "memory": f"{row['memory_gib'] * 2**20}Ki", "pods": "110",
+                  "ephemeral-storage": f"{3 * 2**30}Ki", "hugepages-1Gi": "0", "hugepages-2Mi": "0"},
+        device_resources={row["resource"]: str(row["cards"])},
+        arch=row["arch"],
+        system="plain",
+    )  # fmt: skip
+    return NodeSpec(name, f"lab://{name}", "lab-a", "lab", row["instance_type"], f"10.250.1.{10 + number}", shape)
+
+
 class Lab:
     """The cluster in one datacentre; it is there once it was asked for."""
 
     def __init__(self, folder: Path, store: Store, clusters: Any) -> None:
         self._folder, self._store, self._clusters = folder, store, clusters
 
-    def seed(self) -> dict[str, Any]:
-        """Start it, and write a kubeconfig with the context `lab`."""
+    def seed(self, also: list[str] | None = None) -> dict[str, Any]:
+        """Start it, and write a kubeconfig with the context `lab`. `also`: further nodes, kept from then on."""
+        had = set(json.loads(self._store.meta("lab also") or "[]"))
+        unknown = sorted(set(also or []) - set(kinds()))
+        if unknown:
+            raise ValueError(f"no nodes {', '.join(unknown)}; there are: {', '.join(kinds())}")
+        self._store.set_meta("lab also", json.dumps(sorted(had | set(also or []))))
         token = self._store.meta("lab token") or secrets.token_urlsafe(32)
         self._store.set_meta("lab token", token)
         endpoint = self._start(token)
@@ -62,9 +94,13 @@ class Lab:
         identity = self._store.meta("lab id") or secrets.token_hex(16)
         self._store.set_meta("lab id", identity)
         endpoint = self._clusters.ensure(NAME, version=VERSION, cluster_id=identity, authenticate=authenticate)
-        if "amd-devices" in self._clusters.known_addons():
-            self._clusters.apply_cloud_addon(NAME, "amd-devices", "1.31.0.8")
-        self._clusters.set_nodes(NAME, "lab", [node(i) for i in range(NODES)])
+        also = json.loads(self._store.meta("lab also") or "[]")
+        wanted = PLUGINS if also else {"amd-devices": PLUGINS["amd-devices"]}
+        for addon, version in wanted.items():
+            if addon in self._clusters.known_addons():
+                self._clusters.apply_cloud_addon(NAME, addon, version)
+        further = [further_node(kind, i) for i, kind in enumerate(also)]
+        self._clusters.set_nodes(NAME, "lab", [*(node(i) for i in range(NODES)), *further])
         return endpoint
 
 

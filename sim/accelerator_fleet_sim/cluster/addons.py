@@ -43,7 +43,7 @@ def _path(item: Json) -> str:
 def apply(client: KubeClient, addon: str, version: str, region: str) -> None:
     for item in objects(addon, version, region):
         try:
-            client.apply(_path(item), item, manager="eks" if not addon.startswith(("gke-", "amd-")) else addon)
+            client.apply(_path(item), item, manager="eks" if not addon.startswith(("gke-", "amd-", "nvidia-", "ascend-")) else addon)
         except ApiError as error:
             raise ClusterError(f"add-on {addon}: {item['kind']} {item['metadata']['name']}: {error}") from error
 

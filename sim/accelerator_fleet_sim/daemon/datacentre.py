@@ -126,7 +126,7 @@ class Datacentre:
             **desk.routes(),
             ("POST", "/gcp/token"): lambda q, b: google_tokens.make(self.google_world),
             ("GET", "/gcp/resources"): lambda q, b: self._resources({**q, "cloud": "gcp"}, b),
-            ("POST", "/seed/lab"): lambda q, b: self.lab.seed(),
+            ("POST", "/seed/lab"): lambda q, b: self.lab.seed(b.get("also")),
             ("POST", "/aws/token"): lambda q, b: tokens.make(self.world, b["cluster"], b["region"]),
             ("GET", "/aws/resources"): self._resources,
             ("GET", "/operations/*"): self._operation,
