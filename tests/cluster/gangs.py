@@ -123,8 +123,22 @@ class Gangs:
 
     def started(self, name: str, pods: int, since: float, seconds: float = 60) -> float:
         """Seconds from `since` until all pods run."""
-        until(f"{pods} running pods of {name}", lambda: self.running(name, pods), seconds)
+        try:
+            until(f"{pods} running pods of {name}", lambda: self.running(name, pods), seconds)
+        except AssertionError:
+            self.explain(name)
+            raise
         return time.monotonic() - since
+
+    def explain(self, name: str) -> None:
+        """Prints what a gang's workload and pods say: for whoever reads why a test failed."""
+        status = self.workload(name).get("status", {})
+        for condition in status.get("conditions", []):
+            print(f"{name}: {condition['type']}={condition['status']} {condition['reason']}: {condition['message']}")
+        for pod in self.pods(name):
+            said = pod["status"].get("conditions", [])
+            why = [c.get("message") or c.get("reason") for c in said if c["status"] == "False"]
+            print(f"{pod['metadata']['name']} {pod['status'].get('phase')} {pod['spec'].get('nodeName')} {why}")
 
     def waits(self, name: str, seconds: float = 4) -> str:
         """The gang waits whole, for as long: no pod of it exists. Returns the queue's own words."""
