@@ -134,10 +134,13 @@ def world(account: Account) -> Item:
     make(account, "aws:eks/cluster:Cluster", name="c", roleArn=f"{arn}cluster", enabledClusterLogTypes=["api"],
          vpcConfig={"subnetIds": [found["a"], found["b"]]}, accessConfig={"authenticationMode": "API",
          "bootstrapClusterCreatorAdminPermissions": True})  # fmt: skip
-    make(account, "aws:eks/nodeGroup:NodeGroup", clusterName="c", nodeGroupName="g", nodeRoleArn=f"{arn}node",
+    group = make(account, "aws:eks/nodeGroup:NodeGroup", clusterName="c", nodeGroupName="g", nodeRoleArn=f"{arn}node",
          subnetIds=[found["a"]], scalingConfig={"minSize": 1, "maxSize": 2, "desiredSize": 2}, labels={"pool": "p"},
          instanceTypes=["c5n.18xlarge"], launchTemplate={"id": found["template"], "version": "1"},
          taints=[{"key": "gpu", "value": "present", "effect": "NO_SCHEDULE"}])  # fmt: skip
+    make(account, "aws:autoscaling/schedule:Schedule", scheduledActionName="later", startTime="2099-01-01T00:00:00Z",
+         autoscalingGroupName=group["resources"][0]["autoscalingGroups"][0]["name"], desiredCapacity=1, minSize=-1,
+         maxSize=-1)  # fmt: skip
     make(account, "aws:eks/addon:Addon", clusterName="c", addonName="eks-pod-identity-agent")
     make(account, "aws:eks/accessEntry:AccessEntry", clusterName="c", principalArn=f"{arn}pod")
     found["pods"] = make(account, "aws:eks/podIdentityAssociation:PodIdentityAssociation", clusterName="c",

@@ -56,7 +56,7 @@ CLASSES: dict[str, type[Behaviour]] = {
     "aws:ec2/placementGroup:PlacementGroup": capacity.PlacementGroup,
     "aws:ec2/capacityReservation:CapacityReservation": capacity.CapacityReservation,
     "aws:ec2/capacityBlockReservation:CapacityBlockReservation": blocks.CapacityBlockReservation,
-    schedules.SCHEDULE: schedules.Schedule,
+    nodegroups.SCHEDULE: schedules.Schedule,
     iam.ROLE: iam.Role,
     iam.POLICY: iam.Policy,
     iam.ATTACHMENT: iam.RolePolicyAttachment,
@@ -83,7 +83,7 @@ class ControlPlane:
             own = rules.get(token)
             assert own is not None, token
             self.behaviours[token] = CLASSES.get(token, Behaviour)(token, row, own, table["references"])
-        actions, groups = self.behaviours[schedules.SCHEDULE], self.behaviours[nodegroups.NODE_GROUP]
+        actions, groups = self.behaviours[nodegroups.SCHEDULE], self.behaviours[nodegroups.NODE_GROUP]
         assert isinstance(actions, schedules.Schedule)
         assert isinstance(groups, nodegroups.NodeGroup)
         actions.groups = groups

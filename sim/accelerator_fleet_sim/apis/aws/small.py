@@ -7,8 +7,8 @@ from typing import Any
 from ...aws.errors import AwsError
 from ...aws.scope import Scope
 from ...aws.services.eks import KEY
-from ...aws.services.nodegroups import AUTOSCALING, NODE_GROUP
-from ...aws.services.schedules import SCHEDULE, UNCHANGED, drain
+from ...aws.services.nodegroups import AUTOSCALING, NODE_GROUP, SCHEDULE
+from ...aws.services.schedules import UNCHANGED, drain
 from ...daemon.store import Resource
 from .calls import Call, moment, page, served, tags_of
 

@@ -32,6 +32,7 @@ from .vpc import SUBNET
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 AUTOSCALING = "aws:autoscaling/group:Group"
+SCHEDULE = "aws:autoscaling/schedule:Schedule"
 NOT_JOINED = "Instances failed to join the kubernetes cluster"
 ASK_AGAIN = 60.0  # simulated seconds between two launches of an Auto Scaling group that lacks instances
 NODE_POLICIES = ("/AmazonEKSWorkerNodePolicy", "/AmazonEKSWorkerNodeMinimalPolicy")
@@ -346,7 +347,8 @@ class NodeGroup(Behaviour):
         with scope.store.transaction():
             for instance in self.instances(scope, resource):
                 terminate(scope, instance)
-            for made in scope.owned(self.owner(scope, resource)):
+            actions = scope.all(SCHEDULE, autoscalingGroupName=resource.hidden["asg"])
+            for made in [*scope.owned(self.owner(scope, resource)), *actions]:
                 scope.store.remove(made)
 
 

@@ -15,9 +15,8 @@ from ..behaviour import Behaviour
 from ..blocktimes import DRAIN, seconds
 from ..errors import AwsError
 from ..scope import Scope
-from .nodegroups import AUTOSCALING, NODE_GROUP, NodeGroup
+from .nodegroups import AUTOSCALING, NODE_GROUP, SCHEDULE, NodeGroup
 
-SCHEDULE: Final = "aws:autoscaling/schedule:Schedule"
 SIZES: Final = {"minSize": "minSize", "maxSize": "maxSize", "desiredCapacity": "desiredSize"}
 UNCHANGED: Final = -1  # what the provider takes for "do not send it"
 
