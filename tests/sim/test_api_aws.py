@@ -35,7 +35,8 @@ def reads(it: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
         "ec2": ["Vpcs", "Subnets", "InternetGateways", "NatGateways", "Addresses", "RouteTables", "NetworkInterfaces",
                 "VpcEndpoints", "SecurityGroups", "SecurityGroupRules", "AvailabilityZones", "Instances",
                 "LaunchTemplates", "PlacementGroups", "CapacityReservations"],
-        "efs": ["FileSystems", "AccessPoints"], "autoscaling": ["AutoScalingGroups", "ScheduledActions"], "logs": ["LogGroups"],
+        "efs": ["FileSystems", "AccessPoints"], "autoscaling": ["AutoScalingGroups", "ScheduledActions"],
+        "logs": ["LogGroups"],
         "fsx": ["FileSystems"],
     }  # fmt: skip
     group, cluster = {"clusterName": "c", "nodegroupName": "g"}, {"clusterName": "c"}
