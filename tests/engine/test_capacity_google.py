@@ -107,3 +107,22 @@ def test_a_calendar_pool_has_nodes_while_its_reservation_lasts(site: Project) ->
     site.fleet("sim", "console", "reserve", "exam", *place, "--ends-in", "3600")
     until(lambda: ready(site)["dated"] == 1)
     until(lambda: ready(site)["dated"] == 0)
+
+
+def test_another_version_recycles_a_pools_nodes_and_replaces_nothing(site: Project) -> None:
+    before = nodes(site)
+    site.edit(f"fleets/{ENV}.yaml", "topology: 2x2,", "topology: 2x2, version: 1.35.8-gke.1439001,")
+    steps = [(s["op"], s["urn"].rpartition("::")[2], sorted(s["detailedDiff"])) for s in site.preview(ENV)]
+    assert steps == [("update", "spot", ["version"])]
+    site.fleet("up", "--env", ENV)
+    after = nodes(site)
+    assert ready(site)["spot"] == 1
+    assert not before["spot"] & after["spot"]
+    assert before["own"] == after["own"]
+    assert site.preview(ENV) == []
+
+
+def nodes(project: Project) -> dict[str, set[str]]:
+    """Pool -> names of its nodes."""
+    rows = Client(project.folder / ".fleet" / "sim").get("/gcp/resources?type=gcp:container/nodePool:NodePool")
+    return {r["outputs"]["name"].rpartition("-")[0]: {n["name"] for n in r["hidden"]["nodes"]} for r in rows}
