@@ -22,6 +22,7 @@ from tests.engine.project import Project
 VICTIMS = {
     "aws": "accelerator_fleet_sim.aws.plugin",
     "kubernetes": "pulumi-resource-kubernetes",
+    "native": "accelerator_fleet_native.plugin",
     "program": "pulumi-language-python-exec",
 }
 CLOUDS = {"aws", "gcp", "kubernetes"}
