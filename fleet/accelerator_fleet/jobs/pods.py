@@ -129,6 +129,8 @@ def pod(
         "nodeSelector": dict(pool.node_selector) if site.kind == "existing" else {POOL_LABEL: pool.name},
         "containers": [container],
     }
+    if tolerations := _tolerations(pool):
+        made["tolerations"] = tolerations
     mounted = [v for v in volumes if v.site == site.name and v.claim in pool.volume_claims]
     if mounted:
         container["volumeMounts"] = [{"name": v.claim, "mountPath": v.mount} for v in mounted]
@@ -140,6 +142,13 @@ def pod(
     if place.jobset:
         del made["subdomain"]  # the JobSet controller's
     return made
+
+
+def _tolerations(pool: PoolPlan) -> list[dict[str, str]]:
+    """Of the pool's taints. The flavour has them too; but Kueue 0.17 takes a node for failed whose taints the job itself
+    does not tolerate, when a pod is late there: https://github.com/kubernetes-sigs/kueue/issues/11152."""
+    taints = (*pool.taints, *(pool.demand.taints if pool.demand else ()))
+    return [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in taints]
 
 
 def _env(plan: JobPlan, template: Template, pool: PoolPlan, place: Place) -> dict[str, str]:
