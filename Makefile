@@ -42,8 +42,8 @@ lint: setup  ## ruff and mypy
 fuzz: setup  ## random specs for two minutes: a plan or an error of ours, or it says what broke
 	@.venv/bin/python -m tests.fuzz $(ARGS)
 
-goldens: setup  ## record the golden files again; read the diff in review
-	@RECORD_GOLDENS=1 .venv/bin/python -m pytest -q tests/pure $(ARGS)
+goldens: setup  ## record the golden files again, docs/recipes among them; read the diff in review
+	@RECORD_GOLDENS=1 .venv/bin/python -m pytest -q tests/pure/test_bad_input.py tests/wiring/test_recipes.py $(ARGS)
 
 bench: engine  ## measure what the README promises
 	@.venv/bin/python -m bench $(ARGS)
