@@ -143,7 +143,7 @@ def _mind(both: FleetPlan, old: PoolPlan, new: PoolPlan) -> tuple[str, ...]:
         out.append(f"jobs go to the new LocalQueue {new.local_queue}; what runs on {old.name}'s hosts ends with step 2")
     else:
         out.append(f"jobs keep their queue: LocalQueue {new.local_queue} is on both sites between the steps")
-    if old.capacity_mode in ("reserved", "capacity-block"):
+    if old.capacity_mode in ("reserved", "capacity-block", "calendar"):
         out.append(f"the reservation {old.reservation} stays with {old.site}; the new pool is bought on demand")
     if both.site(old.site).protect:
         out.append(f"{old.name} is protected: step 2 is refused until its protection is taken away")
