@@ -21,9 +21,11 @@ UNKNOWN: Final = frozenset(
 )
 RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 Status = Literal["there", "coming", "going", "failed", "foreign"]
-# Data lives in these. They are adopted; nothing here ever deletes one, or what would take it along.
+# Data lives in these, or money that nobody gives back. They are adopted; nothing here ever deletes one, or what would
+# take it along.
 VOLUMES: Final = frozenset(
     {
+        "aws:ec2/capacityBlockReservation:CapacityBlockReservation",
         "aws:efs/fileSystem:FileSystem",
         "aws:fsx/lustreFileSystem:LustreFileSystem",
         "gcp:filestore/instance:Instance",

@@ -49,7 +49,7 @@ def orphan_lines(orphan: Orphan, env: str) -> list[str]:
     if orphan.wanted is not None:
         return [head, "    failed while it was made: cannot be used; to be deleted, and made again by the next `up`"]
     if item.type in VOLUMES:
-        return [head, "    nothing in the program asks for it; it holds data and is left alone"]
+        return [head, "    nothing in the program asks for it; it is left alone: data, or money spent"]
     return [head, "    nothing in the program asks for it"]
 
 

@@ -25,7 +25,12 @@ TAGGED: dict[str, Row] = {
     "aws:ec2/launchTemplate:LaunchTemplate": (
         "describe_launch_templates", "LaunchTemplates", "LaunchTemplateId", {}, "CreateTime"),
     "aws:ec2/placementGroup:PlacementGroup": ("describe_placement_groups", "PlacementGroups", "GroupName", {}, ""),
+    # A block that was bought and is in no state is adopted: another `up` would ask to buy it again.
+    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": (
+        "describe_capacity_reservations", "CapacityReservations", "CapacityReservationId", {}, "CreateDate"),
 }  # fmt: skip
+BLOCK = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"
+OVER = frozenset({"expired", "cancelled", "payment-failed"})  # of a block: nothing is left to adopt
 NAMES = {
     "aws:ec2/securityGroup:SecurityGroup": "GroupName",
     "aws:ec2/launchTemplate:LaunchTemplate": "LaunchTemplateName",
@@ -40,6 +45,8 @@ def items(account: Account) -> Iterator[Item]:
         for found in account.tagged(operation, key):
             if found.get("State") in GONE:
                 continue
+            if kind == BLOCK and (found.get("ReservationType") != "capacity-block" or found.get("State") in OVER):
+                continue  # an on-demand reservation is somebody else's
             item = _item(account, kind, found, str(found[identity]), keys, found.get(made) if made else None)
             if kind == "aws:ec2/internetGateway:InternetGateway":
                 attachments = found.get("Attachments") or []
