@@ -1,4 +1,4 @@
-"""The network of each EC2 machine whose pools span nodes: a table typed from AWS' documents, and no coincidence in it."""
+"""The network of each EC2 machine whose pools span nodes: a table typed from AWS' documents, without a coincidence."""
 
 from __future__ import annotations
 
