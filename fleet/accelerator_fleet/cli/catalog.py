@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from accelerator_fleet.catalog.model import Catalog
     from accelerator_fleet.plan.model import Fact
 
-CHIP_FIELDS = ("memory_gb", "dense_bf16_tflops", "memory_bandwidth_gbs", "tdp_w", "interconnect", "resource")
+CHIP_FIELDS = (
+    *("memory_gb", "dense_bf16_tflops", "memory_bandwidth_gbs", "tdp_w", "interconnect", "cards_per_node", "year"),
+    "resource",
+)
 MACHINE_FIELDS = (
     "chip",
     "cards_per_node",
@@ -48,6 +51,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def _run(args: argparse.Namespace) -> int:
     from accelerator_fleet.catalog import load
+    from accelerator_fleet.cli.catalog_tables import glance
     from accelerator_fleet.errors import FleetError, unknown
 
     catalog = load()
@@ -59,6 +63,9 @@ def _run(args: argparse.Namespace) -> int:
         )
     if args.json:
         print(json.dumps({n: {k: _json(f) for k, f in fields.items()} for n, fields in wanted.items()}, indent=2))
+        return 0
+    if not args.name:
+        print(glance(args.what, wanted))
         return 0
     for name, fields in wanted.items():
         print(name)
@@ -100,6 +107,12 @@ def chips(catalog: Catalog) -> dict[str, dict[str, Fact]]:
                     source=table.sources[key].text,
                     date=table.sources[key].date,
                 )
+            if chip in catalog.mig.entries:
+                mig = catalog.mig.entries[chip]
+                parts = ", ".join(
+                    f"{n} x {p}{'' if p in mig.gke else ' (not on GKE)'}" for p, n in mig.profiles.items()
+                )
+                fields["MIG"] = catalog.mig.fact(chip, "profiles").model_copy(update={"value": parts})
             if chip in catalog.tpu.entries:
                 shapes = catalog.tpu.entries[chip]
                 listed = list(dict.fromkeys(t for t, _, _ in shapes.shapes))
