@@ -58,9 +58,8 @@ def test_without_a_spare_node_it_is_evicted_and_waits_whole_until_the_node_is_ba
     gangs.place_nodes()
     back = time.monotonic()
     seconds = gangs.started("gang", 16, back, 120)
-    print(
-        f"the cloud replaced the node: 16 new pods run after {seconds:.1f} s, started within {spread_s(gangs.pods('gang')):.0f} s"
-    )
+    spread = spread_s(gangs.pods("gang"))
+    print(f"the cloud replaced the node: 16 new pods run after {seconds:.1f} s, started within {spread:.0f} s")
     assert old.isdisjoint(p["metadata"]["uid"] for p in gangs.pods("gang"))
     assert gangs.blocks("gang") == {"nn-3a"}
 

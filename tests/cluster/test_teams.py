@@ -69,6 +69,7 @@ def test_one_borrows_and_the_other_takes_its_own_back(gangs: Gangs) -> None:
     assert borrowed == {"nlp": 192}
     assert after == {"nlp": 128, "vision": 128}
     assert both <= 256
+    assert most == {"nlp": 192, "vision": 128}
     preempted = [
         c["message"]
         for load in gangs.client.list(WORKLOADS)

@@ -145,8 +145,11 @@ def pod(
 
 
 def _tolerations(pool: PoolPlan) -> list[dict[str, str]]:
-    """Of the pool's taints. The flavour has them too; but Kueue 0.17 takes a node for failed whose taints the job itself
-    does not tolerate, when a pod is late there: https://github.com/kubernetes-sigs/kueue/issues/11152."""
+    """Of the pool's taints, as the flavour has them.
+
+    Kueue 0.17 takes a node for failed when a pod is late there and the job itself does not tolerate the node's taints:
+    https://github.com/kubernetes-sigs/kueue/issues/11152.
+    """
     taints = (*pool.taints, *(pool.demand.taints if pool.demand else ()))
     return [{"key": t.key, "operator": "Equal", "value": t.value, "effect": t.effect} for t in taints]
 
