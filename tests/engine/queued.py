@@ -28,8 +28,9 @@ labels = {"fleet": "accel", "environment": "small", "site": "usc1"}
 own = Provider("tpu", project="embedded-small", region="us-central1", default_labels=labels)
 pools = {}
 for name, args in json.loads((pathlib.Path(__file__).parent / "wanted.json").read_text()).items():
-    made = QueuedResource(name, network="net", subnetwork="sub", **args, opts=pulumi.ResourceOptions(
-        provider=own, custom_timeouts=pulumi.CustomTimeouts(create=args.pop("patience", "2m"))))
+    patience = pulumi.CustomTimeouts(create=args.pop("patience", "2m"))
+    opts = pulumi.ResourceOptions(provider=own, custom_timeouts=patience)
+    made = QueuedResource(name, network="net", subnetwork="sub", **args, opts=opts)
     pools[name] = {"id": made.name, "state": made.state, "nodes": made.nodes}
 pulumi.export("pools", pools)
 """
