@@ -146,6 +146,7 @@ def test_every_machine_of_the_catalogue_plans(cloud: str, machine: str) -> None:
     mode = next(m for m in ("on-demand", "spot") if m in entry.usage)
     pool: dict[str, Any] = {"name": "a", "site": "s", "chip": word, "machine": machine, "runtime": runtime}
     pool |= {"capacity": {"mode": mode}, **({"variant": variant} if variant else {})}
+    forms: list[tuple[str | int, int]]
     if word in C.tpu.entries:
         forms = [(t, h) for t, m, h in C.tpu.entries[word].shapes if m == machine]
     else:

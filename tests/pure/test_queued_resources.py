@@ -49,7 +49,8 @@ def test_a_plan_has_all_of_the_request_and_nothing_of_kubernetes() -> None:
     assert (pool.slices, pool.hosts_per_slice, pool.nodes, pool.cards) == (3, 4, 12, 48)
     assert pool.queued.id == f"accel-dev-usc1-tpu-{pool.shape_key}"
     assert (pool.flavor, pool.local_queue, pool.taints, pool.volume_claims) == ("", "", (), ())
-    (quota,) = pool.quotas
+    asked = {"provision": "spot", "valid_until": "24h", "wait": "active"}
+    (quota,) = made([{**POOL, "topology": "4x4", "cards": 48, "capacity": {**QUEUED, **asked}}]).quotas
     assert (quota.code, quota.amount, quota.unit) == ("TPUV5sPreemptibleLitepodPerProjectPerZoneForTPUAPI", 48, "chips")
     plan = made([{**POOL, "capacity": QUEUED}, {"name": "gpu", "site": "usc1", "chip": "h100", "cards": 8}])
     assert [p.name for p in plan.cluster_pools_of("usc1")] == ["gpu"]
