@@ -66,6 +66,8 @@ def test_what_is_no_pool_gives_no_advice(tmp_path: Path) -> None:
     [
         ("VcpuLimitExceeded - You have requested more vCPU", "quota"),
         ("The requested reservation does not: ReservationCapacityExceeded", "reservation"),
+        ("Error 429: Reservation does not have enough resources for the request: specific reservation", "reservation"),
+        ('reservation "r" not found for node pool "p" at zone "us-east5-a".', "no reservation"),
         ("NodeCreationFailure: Instances failed to join the kubernetes cluster", "join"),
         ("timeout while waiting for state to become 'ACTIVE' (last state: 'CREATING', timeout: 40m0s)", "slow"),
         ("exceeded maximum number of attempts, 25, https response error StatusCode: 503", "api"),

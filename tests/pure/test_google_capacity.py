@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from accelerator_fleet.catalog.model import GkeCapacityRule
+from accelerator_fleet.errors import FleetError
+from accelerator_fleet.plan import plan
 from accelerator_fleet.plan.google_capacity import RESERVATION, reservation_of
+from accelerator_fleet.plan.times import check_as_of
 from accelerator_fleet.spec.capacity import CapacitySpec, Mode
-from tests.pure.sites import GKE, C, made, refusal
+from tests.pure.sites import GKE, C, made, parsed, refusal
 
 RULES: dict[str, GkeCapacityRule] = C.gke_capacity.entries
 MODES = sorted(RULES)
@@ -182,6 +186,17 @@ def test_two_blocks_of_one_reservation_stand_side_by_side() -> None:
     whole = "projects/research-123/reservations/r1/reservationBlocks/r1-block-000"
     one, two = ({**pool("reserved", capacity={"reservation": f"{whole}{i}"}), "name": f"p{i}"} for i in (1, 2))
     assert len(made([one, two]).pools) == 2
+
+
+def test_a_calendar_reservation_that_is_over_is_refused_whatever_the_plan() -> None:
+    wanted = parsed([pool("calendar")])
+    p = plan(wanted, C)
+    assert (p.pools[0].starts, p.pools[0].ends) == (SAID["starts"], SAID["ends"])
+    check_as_of(wanted, p, datetime(2027, 1, 18, 7, 59, tzinfo=UTC))
+    with pytest.raises(FleetError) as found:
+        check_as_of(wanted, p, datetime(2027, 1, 18, 8, 0, tzinfo=UTC))
+    assert found.value.path == "pools[0].capacity.ends"
+    assert found.value.message.startswith("train-1 ended at 2027-01-18T08:00:00Z, and its machines with it")
 
 
 def test_old_plans_stay_as_they_were() -> None:

@@ -109,7 +109,7 @@ def held(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "count", "label"),
     [
-        ("train-h200", 16, "train-h200"),
+        ("train-h200", 32, "train-h200"),  # more cards than the quota has: the reservation took its own
         (f"projects/{PROJECT}/reservations/train-h200", 2, "train-h200"),
         (f"projects/{PROJECT}/reservations/train-h200/reservationBlocks/train-h200-block-0001", 16, "train-h200"),
         ("projects/embedded-owner/reservations/pooled-h200", 8, "pooled-h200"),

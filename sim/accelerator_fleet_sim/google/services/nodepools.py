@@ -346,11 +346,12 @@ def _short(scope: Scope, zone: str, machine: str, number: int, name: str | None,
     if kind:
         metric = table["accelerator_quota"][kind]
         each = int(figures.get("chips_per_vm") or figures["accelerator"]["count"])
-    same = sum(1 for n in here if n["machine"] == machine)
+    same = sum(1 for n in here if n["machine"] == machine and not n.get("reservation"))
     general = sum(int((scope.catalog.machine(n["machine"]) or {})["vcpu"]) for n in here
                   if n["machine"] not in scope.catalog.machines)  # fmt: skip
     have, limit = (same * each if kind else general), int(table["quotas"][metric])
-    if have + number * each > limit:
+    # A reservation took its quota when it was made; the machines that fill it take none.
+    if name is None and have + number * each > limit:
         short = have + number * each - limit
         return Unhealthy("QUOTA_EXCEEDED", f"Insufficient regional quota to satisfy request: resource \"{metric}\": "
                          f"request requires '{number * each}.0' and is short '{short}.0'. project has a quota of "
