@@ -46,8 +46,8 @@ def register(verbs: argparse._SubParsersAction[Any]) -> None:
 def run(args: argparse.Namespace, client: Client) -> None:
     """Carry out one of them."""
     if args.verb == "console" and args.what == "reserve":
-        keys = ("name", "project", "zone", "machine", "count", "starts_in", "ends_in")
-        done = client.post("/console/reserve", {k: getattr(args, k) for k in keys})
+        said = ("name", "project", "zone", "machine", "count", "starts_in", "ends_in")
+        done = client.post("/console/reserve", {k: getattr(args, k) for k in said})
         print(f"{done['id']}: {args.count} {args.machine}, from {args.starts_in:g} s to {args.ends_in:g} s from now")
     elif args.verb == "console":
         done = client.post("/console/scale", {"name": args.name, "nodes": args.nodes}, timeout=120)
