@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -280,7 +281,8 @@ class ControlPlane:
         made = Operation(f"op-{secrets.token_hex(8)}", CLOUD, TICK, scope.account, scope.region, resource.type,
                          resource.id, {"region": scope.region}, started=self.world.clock.now(), due=when)  # fmt: skip
         scope.store.put_operation(made)
-        self.operations.add(made)
+        # By a thread of its own: the caller holds the store, and whoever waits for operations looks into it.
+        threading.Thread(target=self.operations.add, args=(made,), daemon=True).start()
 
     # -- inside -----------------------------------------------------------------------------------------------------
     def _go(self, operation: Operation) -> dict[str, Any]:
