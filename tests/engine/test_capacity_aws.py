@@ -23,9 +23,13 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 ENV = "modes"
 OFFER = "cb-0e3bedded00000424"
+SITE = """\
+sites:
+  - {name: use2, kind: eks, account: "000000000000", region: us-east-2, cidr: 10.16.0.0/16}
+"""
 SPEC = """\
 extends: base
-defaults: {{protect: false}}
+defaults: {{protect: false, kubernetes: "1.35"}}
 sites:
   - {{name: use2, kind: eks, account: "000000000000", region: us-east-2, cidr: 10.16.0.0/16}}
 purchases:
@@ -94,7 +98,7 @@ def changes(project: Project) -> list[tuple[str, str]]:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     made = Project(tmp_path_factory.mktemp("modes") / "project")
     try:
-        made.add(ENV, "extends: base\nsites: []\n")
+        made.add(ENV, "extends: base\n" + SITE)
         made.fleet("sim", "start")
         offer = offered(made)[OFFER]
         text = SPEC.format(offer=OFFER, starts=offer["StartDate"], ends=offer["EndDate"], fee=offer["UpfrontFee"])
@@ -124,7 +128,7 @@ def test_every_mode_comes_up_and_the_block_is_bought_once(project: Project) -> N
     assert OFFER not in offered(project)
     out = project.outputs(ENV)
     assert out["purchases"]["jan"]["id"] == bought["CapacityReservationId"]
-    assert out["pools"]["held"]["release"] == "1.36.3-20260903"
+    assert out["pools"]["held"]["release"] == "1.35.6-20260714"
     assert changes(project) == []
     actions = ask(project, "autoscaling", "describe_scheduled_actions")["ScheduledUpdateGroupActions"]
     times = sorted((a["StartTime"], a.get("DesiredCapacity")) for a in actions)
@@ -160,6 +164,27 @@ def test_neither_a_replacement_nor_a_destroy_touches_it(project: Project) -> Non
     assert block(project)["State"] == "scheduled"
 
 
+def test_a_block_that_the_state_lost_is_adopted_and_not_bought_again(project: Project) -> None:
+    exported = json.loads(project.pulumi("stack", "export", env=ENV).stdout)
+    resources = exported["deployment"]["resources"]
+    (lost,) = [r["urn"] for r in resources if r["urn"].endswith(BOUGHT)]
+    kept = [r for r in resources if r["urn"] != lost]
+    for one in kept:
+        one["dependencies"] = [u for u in one.get("dependencies") or [] if u != lost]
+        pairs = (one.get("propertyDependencies") or {}).items()
+        one["propertyDependencies"] = {k: [u for u in urns or [] if u != lost] for k, urns in pairs}
+    exported["deployment"]["resources"] = kept
+    file = project.folder / "state.json"
+    file.write_text(json.dumps(exported))
+    project.pulumi("stack", "import", "--file", str(file), env=ENV)
+    said = project.fleet("recover", "--env", ENV, "--yes").stdout
+    print(said)
+    identity = block(project)["CapacityReservationId"]
+    assert identity in said
+    assert changes(project) == []
+    assert project.outputs(ENV)["purchases"]["jan"]["id"] == identity
+
+
 def test_nodes_come_when_the_block_starts(project: Project) -> None:
     starts = block(project)["StartDate"]
     until(project, after(starts, minutes=4))
@@ -191,6 +216,39 @@ def test_nodes_go_before_the_block_ends(project: Project) -> None:
         time.sleep(1)
     assert nodes(project, "block") == []
     assert [len(nodes(project, p)) for p in ("demand", "spare", "held")] == [1, 1, 2]
+
+
+def test_an_upgrade_takes_the_nodes_along_after_the_control_plane(project: Project) -> None:
+    """And one step at a time; the nodes of the reservation are recycled, in place."""
+    before = {n["metadata"]["name"] for n in nodes(project, "held")}
+    spec(project).write_text(spec(project).read_text().replace('"1.35"', '"1.37"'))
+    done = project.pulumi("preview", env=ENV, ok=False)
+    assert (
+        "runs 1.35, and EKS goes one minor version at a time, not to 1.37; nearest: 1.36" in done.stdout + done.stderr
+    )
+    spec(project).write_text(spec(project).read_text().replace('"1.37"', '"1.36"'))
+    groups = {"demand", "spare", "held", "block", f"accel-{ENV}-use2-system"}
+    found = changes(project)
+    assert {op for op, _ in found} == {"update"}
+    assert {f"aws:eks/nodeGroup:NodeGroup::{g}" for g in groups} <= {what for _, what in found}
+    project.pulumi("up", "--yes", env=ENV)
+    held = nodes(project, "held")
+    assert len(held) == 2
+    assert not before & {n["metadata"]["name"] for n in held}
+    assert project.outputs(ENV)["pools"]["held"]["release"] == "1.36.3-20260903"
+    assert changes(project) == []
+
+
+def test_a_release_alone_recycles_a_pool_and_none_goes_back(project: Project) -> None:
+    text = spec(project).read_text()
+    old = "capacity: {mode: reserved, reservation: cr-0a1b2c3d4e5f60718}}"
+    spec(project).write_text(text.replace(old, f"version: 1.36.2-20260714, {old}"))
+    assert changes(project) == [("update", "aws:eks/nodeGroup:NodeGroup::held")]
+    done = project.pulumi("up", "--yes", env=ENV, ok=False)
+    assert "You cannot roll back a node group to an earlier AMI version" in done.stdout + done.stderr
+    spec(project).write_text(text)
+    project.pulumi("up", "--yes", "--refresh", env=ENV)
+    assert changes(project) == []
 
 
 def test_a_block_that_has_ended_is_told_before_anything_is_asked(project: Project) -> None:
