@@ -1,4 +1,4 @@
-"""`fleet sim fault add|list|clear` and `fleet sim console scale`: what goes wrong, and somebody else's hand."""
+"""`fleet sim fault add|list|clear`, `fleet sim console scale|terminate`: what goes wrong, and somebody else's hand."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ def register(verbs: argparse._SubParsersAction[Any]) -> None:
     scale = hands.add_parser("scale", help="change the node count of a node group or pool")
     scale.add_argument("name", help="a word of its name, or the whole name")
     scale.add_argument("nodes", type=int)
+    gone = hands.add_parser("terminate", help="end a node's machine, as a failure or a spot interruption does")
+    gone.add_argument("node", help="its name in Kubernetes")
     reserve = hands.add_parser("reserve", help="Google delivers a reservation of calendar mode")
     reserve.add_argument("name")
     for option in ("--project", "--zone", "--machine"):
@@ -49,6 +51,10 @@ def run(args: argparse.Namespace, client: Client) -> None:
         said = ("name", "project", "zone", "machine", "count", "starts_in", "ends_in")
         done = client.post("/console/reserve", {k: getattr(args, k) for k in said})
         print(f"{done['id']}: {args.count} {args.machine}, from {args.starts_in:g} s to {args.ends_in:g} s from now")
+    elif args.verb == "console" and args.what == "terminate":
+        done = client.post("/console/terminate", {"node": args.node}, timeout=120)
+        then = f"another comes in {done['seconds']:g} simulated s" if done["seconds"] else "one comes when a job waits"
+        print(f"{done['node']} of {done['pool']} is gone; {then}")
     elif args.verb == "console":
         done = client.post("/console/scale", {"name": args.name, "nodes": args.nodes}, timeout=120)
         print(f"{done['id']}: {done['nodes']} nodes, by hand")

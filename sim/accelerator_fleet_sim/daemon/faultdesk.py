@@ -37,6 +37,7 @@ class FaultDesk:
             ("POST", "/faults/clear"): self._clear,
             ("POST", "/console/scale"): self._scale,
             ("POST", "/console/reserve"): self._reserve,
+            ("POST", "/console/terminate"): self._terminate,
         }
 
     # -- faults -----------------------------------------------------------------------------------------------------
@@ -122,6 +123,15 @@ class FaultDesk:
         times = {"starts": now + float(body["starts_in"]), "ends": now + float(body["ends_in"])}
         row = {k: body[k] for k in ("name", "machine", "count", "blocks", "shared") if k in body}
         return {"id": seed_calendar(scope, str(body["zone"]), {**row, **times}), **times}
+
+    def _terminate(self, query: dict[str, str], body: Any) -> Any:
+        """A node's machine ends; the cloud starts another."""
+        from ..nodeloss import lose
+
+        done = lose(self.aws, self.google, str(body["node"]))
+        if done is None:
+            raise _bad(f"no machine has a node '{body['node']}'; see: kubectl get nodes")
+        return done
 
     def _pool(self, name: str) -> Resource:
         pools = self.store.resources(type=NODE_GROUP) + self.store.resources(type=NODE_POOL)

@@ -64,7 +64,12 @@ class Scaler:
             self.world.log(f"{what}: {text}")
 
     def _cluster(self, cluster: Resource) -> None:
+        from ..nodeloss import bring_back  # it knows both clouds
+
         scope = Scope(self.world, cluster.account)
+        for pool in pools_of(scope, cluster):
+            if pool.state == "active":
+                bring_back(scope, pool, self.behaviour)
         pools = [p for p in pools_of(scope, cluster) if p.state == "active" and by_jobs(p)]
         if not pools:
             return

@@ -248,6 +248,8 @@ class NodeGroup(Behaviour):
             text = [{"code": "AsgInstanceLaunchFailures", "message": _launch_text(resource, error)}] if error else []
             resource.hidden["issues"] = text
             scope.store.put(resource)
+        if error is not None and block is None:  # its Auto Scaling group goes on asking
+            scope.at(scope.world.clock.now() + ASK_AGAIN, resource)
         self._join(scope, resource)
 
     def _launches(self, scope: Scope, resource: Resource) -> list[Launch]:

@@ -272,7 +272,7 @@ class NodePool(Behaviour):
 
     def push(self, scope: Scope, resource: Resource) -> None:
         """Make the cluster's nodes equal to the pool's machines."""
-        specs = [node_spec(scope, resource, n) for n in resource.hidden["nodes"]]
+        specs = [node_spec(scope, resource, n) for n in resource.hidden["nodes"] if "away_until" not in n]
         scope.world.clusters.set_nodes(resource.hidden["runtime"], resource.outputs["name"], specs)
 
     # -- update and delete ------------------------------------------------------------------------------------------
