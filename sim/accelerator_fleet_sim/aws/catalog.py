@@ -73,12 +73,11 @@ class Catalog:
     def quota(self, machine: str, market: str) -> tuple[str, int]:
         """(name of the quota's bucket, vCPUs) for a machine; market is on-demand or spot."""
         family = machine.partition(".")[0]
-        letters = "".join(c for c in family if c.isalpha() or c == "-").lower()
         buckets = self.account["quotas"]["vcpu"][market]
         best = ("standard", 0, -1)
         for name, row in buckets.items():
             for prefix in row["families"]:
-                if letters.startswith(prefix) and len(prefix) > best[2]:
+                if family.startswith(prefix) and len(prefix) > best[2]:
                     best = (name, int(row["vcpu"]), len(prefix))
         return best[0], best[1]
 
