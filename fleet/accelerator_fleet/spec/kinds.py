@@ -37,7 +37,7 @@ TAKES: Final = {
 }
 CLUSTER_TAKES: Final = {"eks": {"name", "public", "public_cidrs", "logs"}, "gke": {"public", "public_cidrs", "channel"}}
 # Of pools on an existing site: its nodes are there already, so nothing of how they are got can be said.
-NODES_ARE_THERE: Final = ("zone", "machine", "disk", "topology")
+NODES_ARE_THERE: Final = ("zone", "machine", "disk", "topology", "version")
 # https://cloud.google.com/resource-manager/docs/creating-managing-projects (6 to 30 characters)
 PROJECT: Final = re.compile(r"[a-z][a-z0-9-]{4,28}[a-z0-9]")
 SIZE: Final = re.compile(r"([1-9][0-9]*)(GiB|TiB)")
