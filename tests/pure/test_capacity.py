@@ -189,3 +189,4 @@ def test_a_block_that_is_over_is_not_bought() -> None:
     (error,) = over(spec, made([], purchases=[BLOCK]), late)
     assert str(error).startswith("purchases[0].ends: the block of cb-0e3bedded00000424 ended at 2027-01-11T11:30:00Z")
     assert over(spec, made([], BOUGHT, purchases=[BLOCK]), late) == [], "what is bought may stay where it stands"
+    assert over(spec, made([], purchases=[BLOCK]), late, outputs=False) == [], "nobody knows whether it is bought"

@@ -46,9 +46,9 @@ def times_errors(spec: FleetSpec, path: str, starts: str | None, ends: str | Non
         yield spec.error(f"{path}.ends", f"{ends} is not after its start, {starts}")
 
 
-def over(spec: FleetSpec, plan: FleetPlan, as_of: datetime) -> list[FleetError]:
+def over(spec: FleetSpec, plan: FleetPlan, as_of: datetime, *, outputs: bool = True) -> list[FleetError]:
     """Pools whose capacity has ended by `as_of`, and blocks to buy that have. No shape depends on the date: this is
-    asked beside the plan, before anything is created."""
+    asked beside the plan, before anything is created. `outputs` False: what is bought already is not known."""
     errors: list[FleetError] = []
     for i, pool in enumerate(spec.pools):
         ends = next((p.ends for p in plan.pools if p.name == pool.name), None) or pool.capacity.ends
@@ -57,7 +57,7 @@ def over(spec: FleetSpec, plan: FleetPlan, as_of: datetime) -> list[FleetError]:
             what = pool.capacity.reservation or "its capacity"
             text = f"{what} ended at {ends}, and its machines with it; name another, or take the pool out"
             errors.append(spec.error(f"pools[{i}].capacity.{'ends' if pool.capacity.ends else 'reservation'}", text))
-    for i, purchase in enumerate(plan.purchases):
+    for i, purchase in enumerate(plan.purchases if outputs else ()):
         at = moment(purchase.ends)
         if at is not None and at <= as_of and not purchase.bought:
             text = f"the block of {purchase.offering} ended at {purchase.ends}: it can no longer be bought"
@@ -65,6 +65,6 @@ def over(spec: FleetSpec, plan: FleetPlan, as_of: datetime) -> list[FleetError]:
     return errors
 
 
-def check_as_of(spec: FleetSpec, plan: FleetPlan, as_of: datetime) -> None:
+def check_as_of(spec: FleetSpec, plan: FleetPlan, as_of: datetime, *, outputs: bool = True) -> None:
     """Raises what is over at `as_of`; see `over`."""
-    raise_all(over(spec, plan, as_of))
+    raise_all(over(spec, plan, as_of, outputs=outputs))
