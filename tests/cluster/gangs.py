@@ -22,6 +22,7 @@ Json = dict[str, Any]
 LAYER = "topology.k8s.aws/network-node-layer-{}"
 BLOCK = LAYER.format(3)
 BLOCK_NODES = 16
+SPOT_NODES = 2
 NAME = "gangs"
 SPEC = """
 fleet: accel
@@ -30,9 +31,10 @@ sites:
   - {name: use2, kind: eks, account: "000000000000", region: us-east-2, cidr: 10.16.0.0/16}
 pools:
   - {name: pretrain, site: use2, zone: us-east-2c, chip: h100, cards: 256}
+  - {name: burst, site: use2, zone: us-east-2c, chip: h100, cards: 16, capacity: {mode: spot}}
 teams:
-  - {name: nlp, quotas: {h100: 128}}
-  - {name: vision, quotas: {h100: 128}}
+  - {name: nlp, quotas: {pretrain: 128}}
+  - {name: vision, quotas: {pretrain: 128}}
 """
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/jobs/jobsets"
@@ -61,19 +63,21 @@ class Gangs:
         """The pool's nodes as they now are: all but the ones that are gone."""
         specs = [n for block in ("a", "b") for n in self._block(block) if n.name not in self.gone]
         self.runtime.set_nodes(NAME, "pretrain", specs)
+        self.runtime.set_nodes(NAME, "burst", self._block("c"))
 
     def _block(self, block: str) -> list[NodeSpec]:
         layers = {LAYER.format(1): "nn-1", LAYER.format(2): "nn-2", BLOCK: f"nn-3{block}"}
-        taints = [{"key": t.key, "value": t.value, "effect": t.effect} for t in self.pool.taints]
+        pool = self.plan.pools[block == "c"]
+        taints = [{"key": t.key, "value": t.value, "effect": t.effect} for t in pool.taints]
         shape = NodeShape(
-            {**self.pool.labels, **layers},
+            {**pool.labels, **layers},
             taints,
             {"cpu": "192", "memory": "2048Gi", "pods": "100", "ephemeral-storage": "200Gi"},
             {"nvidia.com/gpu": "8", "vpc.amazonaws.com/efa": "32"},
         )
-        return nodes(shape, 1, BLOCK_NODES, 1 if block == "a" else 2)
+        return nodes(shape, 1, SPOT_NODES if block == "c" else BLOCK_NODES, {"a": 1, "b": 2, "c": 3}[block])
 
-    def run(self, name: str, cards: int, team: str, *, block: str | None = None, **wish: str) -> float:
+    def run(self, name: str, cards: int, team: str, *, block: str | None = None, **wish: Any) -> float:
         """Submits a gang as `fleet job run` does; `block` narrows it to one. Returns the moment."""
         plan = jobs.job_plan(name, self.pool, cards)
         said = jobs.Wish(team=team, **{"topology": "block", **wish})
@@ -103,7 +107,7 @@ class Gangs:
 
     def ready(self) -> None:
         """Waits until all nodes of the pool show their cards."""
-        want = 2 * BLOCK_NODES - len(self.gone)
+        want = 2 * BLOCK_NODES + SPOT_NODES - len(self.gone)
         until(f"8 cards on each of {want} nodes", lambda: self._shown() == want, 90)
 
     def _shown(self) -> int:

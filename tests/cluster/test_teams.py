@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -98,14 +99,31 @@ def test_high_takes_the_cards_of_low_and_low_comes_back(gangs: Gangs) -> None:
     gangs.started("low", 16, gangs.delete("high"), 90)
 
 
+def test_on_demand_goes_before_spot_and_spot_before_anyone_is_preempted(gangs: Gangs) -> None:
+    either: dict[str, Any] = {"topology": "preferred", "others": ("burst",)}
+    gangs.started("first", 2, gangs.run("first", 16, "nlp", **either))
+    assert _flavors(gangs, "first") == {gangs.plan.pools[0].flavor}
+    gangs.delete("first")
+    for team in ("nlp", "vision"):
+        gangs.started(f"{team}-0", 16, gangs.run(f"{team}-0", 128, team, topology="preferred", priority="low"))
+    seconds = gangs.started("later", 2, gangs.run("later", 16, "nlp", priority="high", **either))
+    print(f"on demand full: 16 cards of spot run after {seconds:.1f} s, nobody is preempted")
+    assert _flavors(gangs, "later") == {gangs.plan.pools[1].flavor}
+    assert admitted(gangs.client.list(WORKLOADS)) == {"nlp": 144, "vision": 128}
+
+
+def _flavors(gangs: Gangs, name: str) -> set[str]:
+    parts = gangs.workload(name)["status"]["admission"]["podSetAssignments"]
+    return {flavor for part in parts for flavor in part["flavors"].values()}
+
+
 def test_queues_are_those_of_the_plan(gangs: Gangs) -> None:
     queue = gangs.client.get(f"{KUEUE}/clusterqueues/nlp")
     (group,) = queue["spec"]["resourceGroups"]
-    assert group["flavors"][0]["resources"] == [{"name": CARDS, "nominalQuota": "128"}]
+    assert [f["resources"][0]["nominalQuota"] for f in group["flavors"]] == ["128", "0"]
     assert queue["spec"]["cohortName"] == "fleet"
     assert gangs.client.get(f"{KUEUE}/cohorts/fleet")["metadata"]["name"] == "fleet"
-    assert gangs.client.get(f"{KUEUE}/clusterqueues/fleet")["spec"]["resourceGroups"][0]["flavors"][0]["resources"] == [
-        {"name": CARDS, "nominalQuota": "0"}
-    ]
+    (rest,) = gangs.client.get(f"{KUEUE}/clusterqueues/fleet")["spec"]["resourceGroups"]
+    assert [f["resources"][0]["nominalQuota"] for f in rest["flavors"]] == ["0", "16"]
     values = {c["metadata"]["name"]: c["value"] for c in gangs.client.list(f"{KUEUE}/workloadpriorityclasses")}
     assert values == {"low": 100, "normal": 1000, "high": 10000}

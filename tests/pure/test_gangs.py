@@ -130,6 +130,18 @@ def test_a_name_whose_pods_would_be_too_long(fleet: FleetPlan) -> None:
         jobs.jobset(made, jobs.load("hello"), pool, site)
 
 
+def test_a_job_on_several_pools_is_on_nodes_of_one_kind(fleet: FleetPlan) -> None:
+    pool, site = found(fleet, "pretrain")
+    made = jobs.job_plan("train", pool, 16)
+    gang = jobs.jobset(made, jobs.load("hello"), pool, site, (), jobs.Wish(others=("burst",)))
+    pod = job_of(gang)["template"]["spec"]
+    assert "nodeSelector" not in pod
+    assert '"values": ["pretrain", "burst"]' in json.dumps(pod["affinity"])
+    with pytest.raises(FleetError) as error:
+        jobs.further(pool, ["tpu"], {p.name: p for p in fleet.pools})
+    assert str(error.value) == "--pool: tpu has not the nodes of pretrain on use2; nearest: --pool pretrain"
+
+
 @pytest.mark.parametrize("name", names())
 def test_every_template_says_where_its_values_are_from(name: str) -> None:
     template = jobs.load(name)

@@ -20,7 +20,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     actions = job.add_subparsers(dest="action", required=True, metavar="ACTION")
     submit = actions.add_parser("run", aliases=["submit"], help="start a job on a pool, or queue it until it fits")
     submit.add_argument("template", metavar="TEMPLATE", help="pytorch, pytorch-rocm, jax-tpu, neuron, cann, hello")
-    submit.add_argument("--pool", required=True, metavar="NAME", help="the pool to run on")
+    submit.add_argument("--pool", required=True, metavar="NAME", help="the pool to run on, or several: a,b")
     submit.add_argument("--cards", type=int, metavar="N", help="cards of the whole job (default: all of the pool)")
     submit.add_argument("--name", metavar="JOB", help="the job's name (default: TEMPLATE-<time>)")
     submit.add_argument("--wait", type=float, default=30, metavar="S", help="seconds to wait for placement (30)")
@@ -92,9 +92,10 @@ def _submit(args: argparse.Namespace) -> int:
     from accelerator_fleet.jobs import cluster
 
     template = jobs.load(args.template)
-    fleet, site, pool, client = _site(args.env, args.pool)
+    name, *others = args.pool.split(",")
+    fleet, site, pool, client = _site(args.env, name)
     name = args.name or f"{template.name}-{datetime.now(UTC):%H%M%S}"
-    wish = _wish(args, fleet, pool)
+    wish = _wish(args, fleet, pool, others)
     gangs = any(a.name == "jobset" and a.state != "absent" for a in site.addons)
     plan = jobs.job_plan(name, pool, args.cards, multislice=gangs)
     if jobs.is_gang(plan, site):
@@ -111,10 +112,10 @@ def _submit(args: argparse.Namespace) -> int:
     return 0
 
 
-def _wish(args: argparse.Namespace, fleet: FleetPlan, pool: PoolPlan) -> Wish:
+def _wish(args: argparse.Namespace, fleet: FleetPlan, pool: PoolPlan, others: list[str]) -> Wish:
     """What the job says, checked against the teams."""
     from accelerator_fleet.errors import FleetError, unknown
-    from accelerator_fleet.jobs import Wish
+    from accelerator_fleet.jobs import Wish, further
     from accelerator_fleet.jobs.priorities import PRIORITIES
 
     teams = [t.name for t in fleet.teams]
@@ -125,7 +126,8 @@ def _wish(args: argparse.Namespace, fleet: FleetPlan, pool: PoolPlan) -> Wish:
     if args.priority is not None and not teams:
         raise FleetError("--priority", "priorities come with `teams:`, which the fleet has not")
     owner = pool.tags.get("owner")
-    return Wish(args.team or (owner if owner in teams else None), args.priority, args.topology)
+    pools = further(pool, others, {p.name: p for p in fleet.pools})
+    return Wish(args.team or (owner if owner in teams else None), args.priority, args.topology, pools)
 
 
 def _landing(pods: list[Any]) -> None:

@@ -46,7 +46,7 @@ def jobset(
         raise FleetError("--name", f"pods of a gang add {len(longest) - len(plan.name)} characters, 63 are the most")
     slice_ = "$(JOB_INDEX)" if plan.slices > 1 else "0"
     hosts = tuple(f"{plan.name}-{PART}-{slice_}-{i}.{plan.name}" for i in range(pods))
-    place = Place(hosts, f"{plan.name}-{PART}-0-0.{plan.name}", jobset=True)
+    place = Place(hosts, f"{plan.name}-{PART}-0-0.{plan.name}", jobset=True, others=wish.others)
     metadata = {"name": plan.name, "namespace": site.jobs_namespace, "labels": labels(plan, pool, wish)}
     about = {CARDS: str(plan.cards)}
     if pool.resource == TPU and pool.slices > 1:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from accelerator_fleet.errors import FleetError
+from accelerator_fleet.errors import FleetError, unknown
 from accelerator_fleet.jobs.pods import JOB_LABEL, POOL_LABEL, PORT, JobPlan, Place, pod, pod_annotations
 from accelerator_fleet.jobs.priorities import LABEL as PRIORITY_LABEL
 from accelerator_fleet.jobs.templates import Template
@@ -20,11 +21,29 @@ NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?")  # pods add an i
 
 @dataclass(frozen=True)
 class Wish:
-    """What a job says beside its cards. `topology`: block, preferred, none, or a level's own label."""
+    """What a job says beside its cards. `topology`: block, preferred, none, or a level's own label.
+
+    `others`: further pools that it may run on as a whole; Kueue takes the first with room: reserved, on demand, spot.
+    """
 
     team: str | None = None
     priority: str | None = None
     topology: str | None = None
+    others: tuple[str, ...] = ()
+
+
+def further(pool: PoolPlan, names: Sequence[str], pools: Mapping[str, PoolPlan]) -> tuple[str, ...]:
+    """Further pools of a job, checked: nodes of one kind on one site, or its pods would not fit everywhere."""
+    for name in names:
+        if name not in pools:
+            raise FleetError("--pool", unknown("pool", name, pools))
+        other = pools[name]
+        alike = (pool.site, pool.chip, pool.machine, pool.hosts_per_slice, pool.sharing)
+        if (other.site, other.chip, other.machine, other.hosts_per_slice, other.sharing) != alike:
+            same = [p.name for p in pools.values() if (p.site, p.chip, p.machine) == alike[:3] and p is not pool]
+            hint = f"; those are: {', '.join(same)}" if same else f"; nearest: --pool {pool.name}"
+            raise FleetError("--pool", f"{name} has not the nodes of {pool.name} on {pool.site}{hint}")
+    return tuple(names)
 
 
 def job_plan(name: str, pool: PoolPlan, cards: int | None, *, multislice: bool = False) -> JobPlan:
@@ -108,7 +127,7 @@ def objects(
                     "labels": {JOB_LABEL: plan.name},
                     "annotations": pod_annotations(plan, template, pool, site, wish.topology),
                 },
-                "spec": pod(plan, template, pool, site, volumes, Place(hosts=hosts)),
+                "spec": pod(plan, template, pool, site, volumes, Place(hosts, others=wish.others)),
             },
         },
     }

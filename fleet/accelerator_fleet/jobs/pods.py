@@ -44,11 +44,15 @@ class JobPlan:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a pod finds the others. `hosts`: names of its own slice; the first of the first slice is rank 0."""
+    """Where a pod finds the others. `hosts`: names of its own slice; the first of the first slice is rank 0.
+
+    `others`: pools beside its own that it may be on.
+    """
 
     hosts: tuple[str, ...]
     first: str | None = None  # of all slices; None: the first of `hosts`
     jobset: bool = False
+    others: tuple[str, ...] = ()
 
 
 def pod_annotations(
@@ -131,12 +135,17 @@ def pod(
     }
     if tolerations := _tolerations(pool):
         made["tolerations"] = tolerations
+    if place.others:
+        del made["nodeSelector"]
+        pools = {"key": POOL_LABEL, "operator": "In", "values": [pool.name, *place.others]}
+        terms = {"nodeSelectorTerms": [{"matchExpressions": [pools]}]}
+        made["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     mounted = [v for v in volumes if v.site == site.name and v.claim in pool.volume_claims]
     if mounted:
         container["volumeMounts"] = [{"name": v.claim, "mountPath": v.mount} for v in mounted]
         made["volumes"] = [{"name": v.claim, "persistentVolumeClaim": {"claimName": v.claim}} for v in mounted]
     if pool.resource == TPU and pool.slices > 1 and plan.pods > 1 and not place.jobset:
-        made["affinity"] = _one_slice(plan)
+        made["affinity"] = {**made.get("affinity", {}), **_one_slice(plan)}
     if site.kind == "gke" and pool.sharing is not None and pool.sharing.way == "mps":
         made["hostIPC"] = True  # https://docs.cloud.google.com/kubernetes-engine/docs/how-to/nvidia-mps-gpus
     if place.jobset:
