@@ -39,7 +39,7 @@ def found(fleet: FleetPlan, name: str) -> tuple[PoolPlan, SitePlan]:
     return pool, fleet.site(pool.site)
 
 
-def gang(fleet: FleetPlan, name: str, cards: int, template: str = "hello", **wish: str) -> dict[str, Any]:
+def gang(fleet: FleetPlan, name: str, cards: int, template: str = "hello", **wish: Any) -> dict[str, Any]:
     pool, site = found(fleet, name)
     made = jobs.job_plan("train", pool, cards, multislice=True)
     assert jobs.is_gang(made, site)

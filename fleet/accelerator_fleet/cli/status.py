@@ -103,7 +103,7 @@ def _pool(pool: PoolPlan, site: SitePlan, client: Client) -> dict[str, Any]:
     from lightkube.resources.core_v1 import Node
 
     from accelerator_fleet.jobs.cluster import listed
-    from accelerator_fleet.jobs.manifest import POOL_LABEL
+    from accelerator_fleet.jobs.pods import POOL_LABEL
 
     labels = dict(pool.node_selector) if site.kind == "existing" else {POOL_LABEL: pool.name}
     statuses = [n["status"] for n in listed(client, Node, labels=labels)]
@@ -145,13 +145,16 @@ def _quota(pool: PoolPlan, site: SitePlan, client: Client) -> int | str:
 
     kind = create_global_resource("kueue.x-k8s.io", "v1beta2", "ClusterQueue", "clusterqueues")
     try:
-        queue = client.get(kind, site.queue)
-    except HTTPStatusError as refused:  # ApiError when the object is missing, its base when the whole kind is
+        queues = [
+            q["spec"] for q in client.list(kind) if site.queue in (q["metadata"]["name"], q["spec"].get("cohortName"))
+        ]
+    except HTTPStatusError as refused:  # the whole kind is missing
         if refused.response.status_code == 404:
             return "-"
         raise
-    for group in queue["spec"].get("resourceGroups", []):
-        for flavor in group["flavors"]:
-            if flavor["name"] == pool.flavor:
-                return int(flavor["resources"][0]["nominalQuota"])
+    # With teams the cards lie in several queues of one cohort.
+    groups = [group for spec in queues for group in spec.get("resourceGroups", [])]
+    flavors = [f for group in groups for f in group["flavors"] if f["name"] == pool.flavor]
+    if flavors:
+        return sum(int(f["resources"][0]["nominalQuota"]) for f in flavors)
     return "-"
