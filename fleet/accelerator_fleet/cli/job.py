@@ -126,7 +126,7 @@ def _wish(args: argparse.Namespace, fleet: FleetPlan, pool: PoolPlan, others: li
     if args.priority is not None and not teams:
         raise FleetError("--priority", "priorities come with `teams:`, which the fleet has not")
     owner = pool.tags.get("owner")
-    pools = further(pool, others, {p.name: p for p in fleet.pools})
+    pools = further(pool, others, {p.name: p for p in fleet.pools if p.queued is None})
     return Wish(args.team or (owner if owner in teams else None), args.priority, args.topology, pools)
 
 
