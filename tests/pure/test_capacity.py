@@ -9,6 +9,7 @@ import pytest
 
 from accelerator_fleet import catalog
 from accelerator_fleet.errors import FleetError
+from accelerator_fleet.plan.placed import placements
 from accelerator_fleet.plan.purchases import NO_MONEY_BACK
 from accelerator_fleet.plan.times import over
 from accelerator_fleet.spec.capacity import CapacitySpec, Mode
@@ -190,3 +191,9 @@ def test_a_block_that_is_over_is_not_bought() -> None:
     assert str(error).startswith("purchases[0].ends: the block of cb-0e3bedded00000424 ended at 2027-01-11T11:30:00Z")
     assert over(spec, made([], BOUGHT, purchases=[BLOCK]), late) == [], "what is bought may stay where it stands"
     assert over(spec, made([], purchases=[BLOCK]), late, outputs=False) == [], "nobody knows whether it is bought"
+
+
+def test_outputs_say_what_was_bought_with_the_engines_numbers() -> None:
+    one = {"id": "cr-0fee", "offering": BLOCK["offering"], "site": "use2", "machine": "p5.48xlarge", "nodes": 4.0}
+    out = placements({"purchases": {"jan": {**one, "zone": "us-east-2b", "starts": STARTS, "ends": ENDS}}})
+    assert out == BOUGHT

@@ -39,7 +39,12 @@ def _purchase(name: str, one: Mapping[str, Any]) -> Placements:
     key = f"purchases/{name}"
     pairs = {"": ("offering", "id"), "/shape": ("machine", "zone"), "/times": ("starts", "ends")}
     pairs["/place"] = ("nodes", "site")
-    return {f"{key}{end}": (str(one.get(a) or ""), str(one.get(b) or "")) for end, (a, b) in pairs.items()}
+    return {f"{key}{end}": (_text(one.get(a)), _text(one.get(b))) for end, (a, b) in pairs.items()}
+
+
+def _text(value: object) -> str:
+    """As a spec has it: the engine's numbers are floats."""
+    return str(int(value)) if isinstance(value, float) else str(value or "")
 
 
 def _pool(name: str, one: Mapping[str, Any], site: Mapping[str, Any]) -> Placements:
