@@ -142,3 +142,14 @@ def test_one_card_is_a_machine_with_one_card_where_there_is_one(site: str, chip:
     runtime = {"trn1": "neuron"}.get(chip, "jax" if chip.startswith("tpu") else "pytorch")
     (one,) = made([{"name": "a", "site": site, "chip": chip, "cards": 1, "runtime": runtime}]).pools
     assert (one.machine, one.nodes, one.cards) == (machine, 1, 1)
+
+
+@pytest.mark.parametrize("site", ["use2", "usc1"])
+def test_a_job_of_one_pod_gets_a_flavour_with_a_topology_beside_ones_without(site: str) -> None:
+    """Kueue: "Flavor h100 supports only TopologyAwareScheduling", unless the pods say that any place will do."""
+    fleet = made([pool(site=site)])
+    assert fleet.pools[0].topology
+    job, _ = jobs.objects(jobs.job_plan("try", fleet.pools[0], 1), jobs.load("hello"), fleet.pools[0], fleet.site(site))
+    assert job["spec"]["template"]["metadata"]["annotations"] == {
+        "kueue.x-k8s.io/podset-unconstrained-topology": "true"
+    }

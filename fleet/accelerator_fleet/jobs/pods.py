@@ -19,6 +19,7 @@ HOSTS: Final = ("kubernetes.io/hostname", "cloud.google.com/gce-topology-host") 
 PORT: Final = 29500
 # required: all pods inside one domain of the level, or the job waits; preferred: Kueue tries, and takes several else.
 TAS: Final = "kueue.x-k8s.io/podset-{}-topology"
+UNCONSTRAINED: Final = TAS.format("unconstrained")  # any nodes that have room
 TOPOLOGIES: Final = ("block", "preferred", "none")
 INDEX: Final = "batch.kubernetes.io/job-completion-index"
 JOB_INDEX: Final = "jobset.sigs.k8s.io/job-index"  # of a JobSet's pods: which slice
@@ -69,8 +70,11 @@ def _topology(plan: JobPlan, pool: PoolPlan, site: SitePlan, wanted: str) -> dic
     able = pool.topology and networks
     if wanted != "preferred" and wanted != "none" and not able:
         raise FleetError("--topology", f"nodes of pool {pool.name} say no network domains; nearest: none")
-    if wanted == "none" or not able or plan.pods < 2:
+    if not able:
         return {}
+    if wanted == "none" or plan.pods < 2:
+        # Beside flavours without a topology Kueue gives one with a topology only to what asks for a place by it.
+        return {UNCONSTRAINED: "true"}
     if wanted == "preferred":
         return {TAS.format("preferred"): networks[-1]}
     # The finest domain that the cloud names is what it calls a block (Google: a sub-block) of directly linked hosts.

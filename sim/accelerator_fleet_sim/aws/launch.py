@@ -350,7 +350,7 @@ def _free_slots(scope: Scope, machine: str, zone: str, count: int) -> list[int]:
 def network_nodes(scope: Scope, machine: str, zone: str, slot: int) -> list[str]:
     """The instance's network nodes, top first (layers 1 to 3); empty for machines without topology."""
     topology = scope.catalog.account["topology"]
-    if machine.partition(".")[0] not in topology["families"]:
+    if machine.partition(".")[0] not in topology["families"] or machine in topology["without"]:
         return []
     names = []
     for layer, size in enumerate(topology["nodes_per_layer"], 1):
