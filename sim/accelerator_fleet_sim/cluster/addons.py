@@ -20,6 +20,7 @@ _PATHS = {
     "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}",
     "PodDisruptionBudget": "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets/{name}",
 }
+OWN = ("gke-", "amd-", "nvidia-", "ascend-")  # what EKS did not put there
 
 
 def known() -> list[str]:
@@ -41,9 +42,10 @@ def _path(item: Json) -> str:
 
 
 def apply(client: KubeClient, addon: str, version: str, region: str) -> None:
+    manager = addon if addon.startswith(OWN) else "eks"
     for item in objects(addon, version, region):
         try:
-            client.apply(_path(item), item, manager="eks" if not addon.startswith(("gke-", "amd-", "nvidia-", "ascend-")) else addon)
+            client.apply(_path(item), item, manager=manager)
         except ApiError as error:
             raise ClusterError(f"add-on {addon}: {item['kind']} {item['metadata']['name']}: {error}") from error
 
