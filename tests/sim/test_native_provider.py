@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accelerator_fleet_native.client import OVERRIDE, WrongPlace, check_project
+from accelerator_fleet_native.client import OVERRIDE, WrongPlace, check_project, connect
 from accelerator_fleet_native.fields import inputs
 from accelerator_fleet_native.values import from_struct
 from tests.sim.native import ID, Aborted, Native, native
@@ -194,3 +194,21 @@ def test_previews_ask_nobody(n: Native) -> None:
     out = n.create(preview=True, network="none")
     assert repr(out["state"]) == "<unknown>"
     assert n.project.scope.all("gcp:tpu/v2QueuedResource:V2QueuedResource") == []
+
+
+@pytest.mark.parametrize(
+    ("where", "host"),
+    [("", "tpu.googleapis.com:443"), ("https://tpu.example.com/", "tpu.example.com:443")],
+)
+def test_a_real_project_asks_google_with_its_own_credentials(
+    where: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import google.auth
+    from google.auth.credentials import AnonymousCredentials
+
+    own = AnonymousCredentials()
+    monkeypatch.setattr(google.auth, "default", lambda scopes: (own, "research"))
+    monkeypatch.setenv(OVERRIDE, where)
+    assert connect("research").transport.host == host
+    with pytest.raises(WrongPlace):
+        connect("embedded-research")
