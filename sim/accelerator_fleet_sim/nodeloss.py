@@ -13,6 +13,7 @@ from typing import Any, Final
 from .aws.launch import terminate
 from .aws.scope import Scope as AwsScope
 from .aws.services.nodegroups import NODE_GROUP, NodeGroup
+from .aws.services.vpc import SUBNET
 from .daemon.store import Resource
 from .google.demand import by_jobs
 from .google.scope import NODE_POOL
@@ -20,6 +21,7 @@ from .google.scope import Scope as GoogleScope
 from .google.services.nodepools import NodePool
 
 REPLACED_S: Final = 120.0  # simulated: from the end of a machine to its successor's node
+SPENT: Final = 64  # addresses of a subnet that are not given out again
 AWAY: Final = "away_until"  # of a machine that is being made again
 
 
@@ -37,11 +39,20 @@ def _lose_instance(control: Any, node: str) -> dict[str, Any] | None:
             if node not in (instance.id, instance.outputs["privateDns"]):
                 continue
             with scope.store.transaction():
+                _spend(scope, instance)
                 terminate(scope, instance)
             behaviour.push(scope, group)
             scope.at(scope.world.clock.now() + REPLACED_S, group)
             return {"pool": group.id, "node": instance.outputs["privateDns"], "seconds": REPLACED_S}
     return None
+
+
+def _spend(scope: AwsScope, instance: Resource) -> None:
+    """The successor has an address, and so a node, of its own: pods of the old node are lost, however fast it comes."""
+    subnet = scope.find(SUBNET, instance.outputs["subnetId"])
+    if subnet is not None:
+        subnet.hidden["spent"] = [*subnet.hidden.get("spent", ()), instance.outputs["privateIp"]][-SPENT:]
+        scope.store.put(subnet)
 
 
 def _lose_machine(control: Any, node: str) -> dict[str, Any] | None:

@@ -133,6 +133,7 @@ class Scope:
         """The lowest free addresses of a subnet; the first four and the last belong to AWS."""
         network = ipaddress.ip_network(subnet.outputs["cidrBlock"])
         used = {i.outputs["privateIp"] for i in self.interfaces(subnetId=subnet.id)}
+        used.update(subnet.hidden.get("spent", ()))  # of instances that ended: their nodes' names do not come again
         found: list[str] = []
         for number in range(4, network.num_addresses - 1):
             if len(found) == count:
