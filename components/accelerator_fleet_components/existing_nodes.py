@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pulumi
 
@@ -21,6 +21,8 @@ COMMON: Final = ("cpu", "memory", "pods", "ephemeral-storage", "hugepages-", "at
 PATIENCE_S: Final = 10.0
 KUEUE: Final = "kueue"
 KUEUE_GROUP, QUEUE_API = "kueue.x-k8s.io", "v1beta2"
+JOBSET: Final = "jobset"
+JOBSET_GROUP, JOBSET_API = "jobset.x-k8s.io", "v1alpha2"
 
 
 def check(plan: FleetPlan, sites: Iterable[str]) -> list[FleetError]:
@@ -43,10 +45,11 @@ def check(plan: FleetPlan, sites: Iterable[str]) -> list[FleetError]:
             continue
         found = _read(known[context], path)
         if found is not None:
-            nodes, kueue = found
+            nodes, kueue, jobset = found
             pools = [(i, p) for i, p in enumerate(plan.pools) if p.site == site.name]
             errors += pool_errors(pools, nodes, context)
             errors += kueue_errors(f"sites[{index}].addons.kueue", site, kueue)
+            errors += jobset_errors(f"sites[{index}].addons.jobset", site, jobset)
     return errors
 
 
@@ -59,11 +62,20 @@ def kueue_errors(path: str, site: SitePlan, served: list[str]) -> list[FleetErro
     return [FleetError(path, f"{text}; {{state: managed}} installs it")]
 
 
+def jobset_errors(path: str, site: SitePlan, served: list[str]) -> list[FleetError]:
+    """Whether JobSet is there, with the API that gangs are written in."""
+    if next((a.state for a in site.addons if a.name == JOBSET), "absent") != "present" or JOBSET_API in served:
+        return []
+    there = f"only {', '.join(served)}" if served else "none"
+    text = f"present means that cluster '{site.context}' has JobSet with {JOBSET_GROUP}/{JOBSET_API}; it has {there}"
+    return [FleetError(path, f"{text}; {{state: managed}} installs it, {{state: absent}} makes gangs plain Jobs")]
+
+
 Node = tuple[dict[str, str], dict[str, int]]  # labels, allocatable devices
 
 
-def _read(config: SingleConfig, path: str) -> tuple[list[Node], list[str]] | None:
-    """The nodes, and the versions in which the cluster serves Kueue's objects."""
+def _read(config: SingleConfig, path: str) -> tuple[list[Node], list[str], list[str]] | None:
+    """The nodes, and the versions in which the cluster serves Kueue's objects and JobSets."""
     import httpx2
     from lightkube import ApiError, Client
     from lightkube.core.exceptions import ConfigError
@@ -77,13 +89,21 @@ def _read(config: SingleConfig, path: str) -> tuple[list[Node], list[str]] | Non
         definition = create_global_resource(
             "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"
         )
-        queues = [d for d in client.list(definition) if d["metadata"]["name"] == f"clusterqueues.{KUEUE_GROUP}"]
+        definitions = {d["metadata"]["name"]: d for d in client.list(definition)}
     except (ApiError, ConfigError, httpx2.TransportError, OSError) as failed:
         pulumi.log.warn(f"{path}: no answer from the cluster ({failed}); its nodes are not checked")
         return None
-    served = [str(v["name"]) for d in queues for v in d["spec"]["versions"] if v.get("served")]
+    queues, jobsets = (
+        _served(definitions.get(name)) for name in (f"clusterqueues.{KUEUE_GROUP}", f"jobsets.{JOBSET_GROUP}")
+    )
     nodes = [(n["metadata"].get("labels", {}), devices(n.get("status", {}).get("allocatable", {}))) for n in found]
-    return nodes, served
+    return nodes, queues, jobsets
+
+
+def _served(definition: Any) -> list[str]:
+    """The versions of a kind that the API server answers in; none when the kind is not there."""
+    versions = definition["spec"]["versions"] if definition is not None else []
+    return [str(v["name"]) for v in versions if v.get("served")]
 
 
 def devices(allocatable: dict[str, str]) -> dict[str, int]:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from accelerator_fleet import kubeconfig
+from accelerator_fleet.plan.model import AddonPlan
 from accelerator_fleet_components import existing_nodes
-from accelerator_fleet_components.existing_nodes import devices, kueue_errors, pool_errors
+from accelerator_fleet_components.existing_nodes import devices, jobset_errors, kueue_errors, pool_errors
 from tests.wiring.plans import existing_site, fleet, lab_pool
 from tests.wiring.recorder import build
 
@@ -104,3 +105,15 @@ def test_an_unknown_context_names_the_known_ones(tmp_path: Path, monkeypatch: py
 def test_devices_are_what_only_some_nodes_have() -> None:
     every = {"cpu": "8", "memory": "16Gi", "pods": "110", "ephemeral-storage": "10Gi", "hugepages-2Mi": "0"}
     assert devices({**every, "amd.com/gpu": "8"}) == {"amd.com/gpu": 8}
+
+
+def test_a_cluster_without_jobset_is_told_where_gangs_rely_on_it() -> None:
+    path = "sites[0].addons.jobset"
+    there = AddonPlan(name="jobset", state="present", version="0.11.1", namespace="jobset-system")
+    assert jobset_errors(path, existing_site(), []) == []
+    assert jobset_errors(path, existing_site(addons=(there,)), ["v1alpha2"]) == []
+    (none,) = jobset_errors(path, existing_site(addons=(there,)), [])
+    assert str(none) == (
+        f"{path}: present means that cluster 'lab' has JobSet with jobset.x-k8s.io/v1alpha2; it has none; "
+        "{state: managed} installs it, {state: absent} makes gangs plain Jobs"
+    )
