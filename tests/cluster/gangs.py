@@ -196,14 +196,15 @@ def laboratory(folder: Path, text: str = SPEC) -> Iterator[Gangs]:
         runtime.set_nodes(NAME, "system", nodes(SYSTEM, 1, 2, 0))
         lab = Gangs(runtime, plan, admin(runtime.folder / NAME), 0)
         lab.place_nodes()
-        lab.installed_s = _install(plan, runtime.admin_kubeconfig(NAME), folder)
+        lab.installed_s = install(plan, runtime.admin_kubeconfig(NAME), folder)
         lab.ready()
         yield lab
     finally:
         runtime.stop()
 
 
-def _install(plan: FleetPlan, kubeconfig: Path, folder: Path) -> float:
+def install(plan: FleetPlan, kubeconfig: Path, folder: Path, *, queues: bool = True) -> float:
+    """The site's add-ons, and its queues, in a cluster; the seconds that took."""
     import os
 
     import pulumi_kubernetes as kubernetes
@@ -222,7 +223,8 @@ def _install(plan: FleetPlan, kubeconfig: Path, folder: Path) -> float:
         cluster = kubernetes.Provider("site", kubeconfig=kubeconfig.read_text(), cluster_identifier="lab")
         addons = SiteAddons(site.name, site, cluster, None, [], fair=bool(plan.teams))
         assert addons.kueue is not None
-        SiteQueues(site.name, site, plan.pools, cluster, None, [addons.kueue], teams=plan.teams)
+        if queues:
+            SiteQueues(site.name, site, plan.pools, cluster, None, [addons.kueue], teams=plan.teams)
 
     began = time.monotonic()
     engine_stack(folder, program).up(on_output=lambda line: None)
