@@ -40,6 +40,7 @@ MORE = """
     system: {machine: n2-standard-4}
   - {name: byo, kind: existing, kubeconfig: {context: lab}, addons: {kueue: {state: managed}}}
 """
+AMD = {"node_selector": {"amd.com/gpu.product-name": "AMD_Instinct_MI300X_OAM"}}
 NEURON, JAX = {"runtime": "neuron"}, {"runtime": "jax"}
 # pool -> site, chip, cards of a job, and the rest. One node each, the smallest that carries the chip.
 POOLS: dict[str, tuple[str, str, int, dict[str, Any]]] = {
@@ -73,7 +74,7 @@ POOLS: dict[str, tuple[str, str, int, dict[str, Any]]] = {
     "v5p": ("usc1", "tpu-v5p", 4, {"topology": "2x2x1", **JAX}),
     "v6e": ("usc1", "tpu-v6e", 1, {"topology": "1x1", **JAX}),
     "v4": ("usc2", "tpu-v4", 4, {"topology": "2x2x1", **JAX}),
-    "mi300x": ("byo", "mi300x", 1, {"cards": 16, "cards_per_node": 8}),
+    "mi300x": ("byo", "mi300x", 1, {"cards": 16, "cards_per_node": 8, **AMD}),
     **{
         word: (
             *("byo", word, 1),
@@ -101,7 +102,13 @@ POOLS: dict[str, tuple[str, str, int, dict[str, Any]]] = {
 # What a node of the pool shows, where it is not its cards.
 SHARED = {"turns": "4", "mps": "8", "g-mig": "7", "g-turns": "4"}
 BIG = """pools:
-  - {name: pretrain, site: use2, zone: us-east-2c, chip: h100, cards: 256, billing: week}
+  - name: pretrain
+    site: use2
+    zone: us-east-2a
+    chip: h100
+    cards: 256
+    billing: week
+    capacity: {mode: reserved, reservation: cr-0a1b2c3d4e5f60718}
   - {name: tpu, site: usc1, chip: tpu-v5e, topology: 16x16, runtime: jax, billing: week}
 """
 
