@@ -53,6 +53,11 @@ EDITS: dict[str, tuple[list[tuple[str, str]], dict[str, str]]] = {
     "a chip": ([("chip: h100, ", "chip: trn1n, "), ("cards: 16, runtime: pytorch", "cards: 16, runtime: neuron")],
                {"pretrain": REPLACE}),
     "a topology": ([("4x4, cards: 16", "4x8, cards: 32")], {"tpu": REPLACE}),
+    # The group itself keeps its words: only the launch template names it. By itself the provider would roll the nodes.
+    "a reservation": (
+        [("h100, ", "h100, capacity: {mode: reserved, reservation: cr-0a1b2c3d4e5f60718}, ")],
+        {"pretrain": REPLACE},
+    ),
     "spot becomes on demand": ([("capacity: {mode: spot}", "capacity: {mode: on-demand}")], {"cheap": REPLACE}),
 }  # fmt: skip
 
