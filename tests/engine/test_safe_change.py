@@ -87,7 +87,7 @@ def planned(project: Project, outputs: dict[str, object]) -> FleetPlan:
 
 def predicted(before: FleetPlan, after: FleetPlan) -> dict[str, str]:
     """What the plan says of each node group and node pool, by the catalogue's table of changes."""
-    effects = {(e.kind, e.field): e.effect for e in catalog.load().changes.entries.values()}
+    effects: dict[tuple[str, str], str] = {(e.kind, e.field): e.effect for e in catalog.load().changes.entries.values()}
     found: dict[str, str] = {}
     for old, new in zip(before.pools, after.pools, strict=True):
         kind = next(s.kind for s in after.sites if s.name == new.site)
