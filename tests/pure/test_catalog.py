@@ -105,7 +105,7 @@ def test_every_figure_has_a_source_and_a_date(table: Table) -> None:  # type: ig
 OPTIONAL = {"note", "default", "machines", "chart", "image", "for_resource", "resource", "nvme_gb", "link"} | {
     *("gpu_driver", "mtu", "gpudirect", "local_ssds", "cube_limit", "default_tier"),
     *("start_minutes", "drain_minutes", "end_minutes", "sold", "slices_of", "compact", "run_seconds"),
-    *("days", "most_nodes"),
+    *("days", "most_nodes", "minimum"),
 }
 
 
