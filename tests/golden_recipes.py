@@ -322,7 +322,7 @@ def _job(recipe: Recipe, pool: PoolPlan) -> str:
     if pool.queued is not None:
         return ""
     host = pool.hosts_per_slice or 1
-    cards = pool.cards if recipe.granularity == "cluster-week" or host > 1 else 1
+    cards = 1 if recipe.granularity in ("card-hour", "part-hour") and host == 1 else pool.cards
     if pool.resource == "google.com/tpu" and host == 1:
         cards = pool.cards_per_node  # a pod on a TPU host takes its chips together
     made = jobs.job_plan("try", pool, cards)
