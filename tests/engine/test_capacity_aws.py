@@ -220,7 +220,7 @@ def test_nodes_go_before_the_block_ends(project: Project) -> None:
 
 def test_an_upgrade_takes_the_nodes_along_after_the_control_plane(project: Project) -> None:
     """And one step at a time; the nodes of the reservation are recycled, in place."""
-    before = {n["metadata"]["name"] for n in nodes(project, "held")}
+    before = {n["metadata"]["uid"] for n in nodes(project, "held")}
     spec(project).write_text(spec(project).read_text().replace('"1.35"', '"1.37"'))
     done = project.pulumi("preview", env=ENV, ok=False)
     assert (
@@ -234,7 +234,7 @@ def test_an_upgrade_takes_the_nodes_along_after_the_control_plane(project: Proje
     project.pulumi("up", "--yes", env=ENV)
     held = nodes(project, "held")
     assert len(held) == 2
-    assert not before & {n["metadata"]["name"] for n in held}
+    assert not before & {n["metadata"]["uid"] for n in held}
     assert project.outputs(ENV)["pools"]["held"]["release"] == "1.36.3-20260903"
     assert changes(project) == []
 

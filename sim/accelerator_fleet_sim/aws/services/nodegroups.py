@@ -336,9 +336,11 @@ class NodeGroup(Behaviour):
         for instance in self.instances(scope, resource):
             with scope.store.transaction():
                 terminate(scope, instance)
+            gone = self._join(scope, resource)  # its Node too: the next machine may get the same address, hence name
+            with scope.store.transaction():
                 error = self.scale(scope, resource)
                 scope.store.put(resource)
-            if error is not None or not self._join(scope, resource):
+            if error is not None or not gone or not self._join(scope, resource):
                 return  # it stays one short, and the rest as they are
 
     # -- delete -----------------------------------------------------------------------------------------------------
