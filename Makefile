@@ -3,6 +3,8 @@
 .PHONY: help setup engine up preview down fidelity test slow crashes lint fuzz goldens bench docs
 ENV ?= dev
 FLEET := .venv/bin/fleet
+# Tests at a time (0: in one process): two, where Linux lets two datacentres watch their files.
+WORKERS ?= $(shell [ "$$(cat /proc/sys/fs/inotify/max_user_instances 2>/dev/null || echo 0)" -ge 512 ] && echo 2 || echo 0)
 # One pool that does not come up keeps no other from it.
 export PULUMI_CONTINUE_ON_ERROR := true
 
@@ -25,7 +27,7 @@ down: setup  ## remove ENV, or list what is protected
 	@$(FLEET) down --env $(ENV)
 
 test: engine  ## all tests but the slow ones, with a summary of what was skipped and why
-	@.venv/bin/python -m pytest -m "not slow" $(ARGS)
+	@.venv/bin/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 slow: engine  ## the slow tests: moves between sites, every force-new path through the engine, faults
 	@.venv/bin/python -m pytest -m "slow and not crashes" $(ARGS)
