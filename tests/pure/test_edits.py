@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import event, given, reject
@@ -57,82 +58,84 @@ def changed(old: PoolPlan, new: PoolPlan) -> set[str]:
     return {f for f in type(old).model_fields if getattr(old, f) != getattr(new, f)}
 
 
-@given(specs(), st.data())
-@examples(80)
-def test_an_edit_of_one_pool_changes_no_other(spec: tuple[list[Entry], list[Entry]], data: st.DataObject) -> None:
-    pools, volumes = spec
+@dataclass(frozen=True)
+class Edit:
+    """One pool of a fleet that is up, before and after an edit, and the fleets around it."""
+
+    name: str
+    pool: str
+    before: FleetPlan
+    after: FleetPlan
+
+    @property
+    def old(self) -> PoolPlan:
+        return next(p for p in self.before.pools if p.name == self.pool)
+
+    @property
+    def new(self) -> PoolPlan:
+        return next(p for p in self.after.pools if p.name == self.pool)
+
+    @property
+    def kind(self) -> str:
+        return self.after.site(self.new.site).kind
+
+
+@st.composite
+def edits(draw: st.DrawFn, chosen: dict[str, Any]) -> Edit:
+    """A random fleet, one of its pools, one of the edits."""
+    pools, volumes = draw(specs())
     if not pools:
         reject()
-    index = data.draw(st.integers(0, len(pools) - 1))
-    name = data.draw(st.sampled_from(sorted({**SAFE, **OTHER})))
+    index = draw(st.integers(0, len(pools) - 1))
+    name = draw(st.sampled_from(sorted(chosen)))
     before = planned(pools, volumes)
-    now = after(edited(pools, index, {**SAFE, **OTHER}[name]), volumes, before)
-    event(name)
-    was = {p.name: shape(p) for p in before.pools}
-    assert {p.name: shape(p) for p in now.pools if p.name != pools[index]["name"]} == {
-        n: p for n, p in was.items() if n != pools[index]["name"]
-    }
+    return Edit(name, pools[index]["name"], before, after(edited(pools, index, chosen[name]), volumes, before))
 
 
-@given(specs(), st.data())
+@given(edits({**SAFE, **OTHER}))
 @examples(80)
-def test_what_is_safe_replaces_nothing(spec: tuple[list[Entry], list[Entry]], data: st.DataObject) -> None:
+def test_an_edit_of_one_pool_changes_no_other(edit: Edit) -> None:
+    event(edit.name)
+    was, now = ({p.name: shape(p) for p in x.pools if p.name != edit.pool} for x in (edit.before, edit.after))
+    assert now == was
+
+
+@given(edits(SAFE))
+@examples(80)
+def test_what_is_safe_replaces_nothing(edit: Edit) -> None:
     """Scaling, labels, taints, owners, disks, autoscaling: the shape key stays, and so do nodes, names and flavours."""
-    pools, volumes = spec
-    if not pools:
-        reject()
-    index = data.draw(st.integers(0, len(pools) - 1))
-    name = data.draw(st.sampled_from(sorted(SAFE)))
-    before = planned(pools, volumes)
-    now = after(edited(pools, index, SAFE[name]), volumes, before)
-    old, new = (next(p for p in x.pools if p.name == pools[index]["name"]) for x in (before, now))
-    event(name)
+    old, new = edit.old, edit.new
+    event(edit.name)
     kept = ["shape_key", "group_name_prefix", "local_queue", "zone", "machine", "topology_shape"]
-    if name != "tainted":  # Kueue lets no toleration of a flavour change: other taints are another flavour
+    if edit.name != "tainted":  # Kueue lets no toleration of a flavour change: other taints are another flavour
         kept.append("flavor")
     assert {f: getattr(new, f) for f in kept} == {f: getattr(old, f) for f in kept}
     assert new.hosts_per_slice == old.hosts_per_slice  # a slice is atomic: more cards are more slices
 
 
-@given(specs(), st.data())
+@given(edits(OTHER))
 @examples(80)
-def test_other_nodes_have_another_key(spec: tuple[list[Entry], list[Entry]], data: st.DataObject) -> None:
+def test_other_nodes_have_another_key(edit: Edit) -> None:
     """Whatever the cloud fixes at creation is in the shape key, also where the provider would show an update only."""
-    pools, volumes = spec
-    if not pools:
-        reject()
-    index = data.draw(st.integers(0, len(pools) - 1))
-    name = data.draw(st.sampled_from(sorted(OTHER)))
-    before = planned(pools, volumes)
-    now = after(edited(pools, index, OTHER[name]), volumes, before)
-    old, new = (next(p for p in x.pools if p.name == pools[index]["name"]) for x in (before, now))
+    old, new = edit.old, edit.new
     fixed = ("chip", "machine", "topology_shape", "capacity_mode", "reservation", "site", "zone", "placement_group")
     if all(getattr(old, f) == getattr(new, f) for f in fixed):
         reject()
-    event(name)
+    event(edit.name)
     if old.site != "byo" or new.site != "byo":
         assert old.shape_key != new.shape_key
         assert old.group_name_prefix != new.group_name_prefix
 
 
-@given(specs(), st.data())
+@given(edits(SAFE))
 @examples(80)
-def test_every_change_is_in_the_table(spec: tuple[list[Entry], list[Entry]], data: st.DataObject) -> None:
+def test_every_change_is_in_the_table(edit: Edit) -> None:
     """What an edit changes of a pool that the clouds hold is known by its effect, or follows from what is."""
-    pools, volumes = spec
-    if not pools:
+    if edit.kind == "existing":
         reject()
-    index = data.draw(st.integers(0, len(pools) - 1))
-    name = data.draw(st.sampled_from(sorted(SAFE)))
-    before = planned(pools, volumes)
-    now = after(edited(pools, index, SAFE[name]), volumes, before)
-    old, new = (next(p for p in x.pools if p.name == pools[index]["name"]) for x in (before, now))
-    kind = next(s.kind for s in now.sites if s.name == new.site)
-    if kind == "existing":
-        reject()
-    known = {e.field for e in C.changes.entries.values() if e.kind == kind}
-    event(name)
-    assert changed(old, new) - FOLLOWS <= known
+    known = {e.field for e in C.changes.entries.values() if e.kind == edit.kind}
+    event(edit.name)
+    assert changed(edit.old, edit.new) - FOLLOWS <= known
 
 
 # Fields of a pool that no resource of a cloud carries by themselves.
