@@ -35,6 +35,8 @@ OTHER: dict[str, Any] = {
     "another topology": lambda p: {"topology": "4x8", "cards": 32, "machine": None},
 }
 
+EDITS: dict[str, Any] = {**SAFE, **OTHER}
+
 
 def edited(pools: list[Entry], index: int, edit: Any) -> list[Entry]:
     """The pools with one of them edited; None takes a word away."""
@@ -99,12 +101,11 @@ def edit_of(name: str, fleet: Up) -> Edit:
         slice_ = {"name": "tpu", "chip": "tpu-v5e", "topology": "4x4", "cards": 16, "site": ["usc1", "euw4"]}
         pools, index = [*pools, slice_], len(pools)
     before = planned(pools, volumes)
-    edit = {**SAFE, **OTHER}[name]
     event(name)
-    return Edit(name, pools[index]["name"], before, after(edited(pools, index, edit), volumes, before))
+    return Edit(name, pools[index]["name"], before, after(edited(pools, index, EDITS[name]), volumes, before))
 
 
-@pytest.mark.parametrize("name", {**SAFE, **OTHER})
+@pytest.mark.parametrize("name", EDITS)
 @given(fleets())
 @examples(15)
 def test_an_edit_of_one_pool_changes_no_other(name: str, fleet: Up) -> None:
