@@ -184,7 +184,8 @@ class EksPool(pulumi.ComponentResource):
             labels=pool.labels,
             taints=[{"key": t.key, "value": t.value, "effect": EFFECTS[t.effect]} for t in pool.taints],
             tags=pool.tags,
-            update_config={"max_unavailable": 1},
+            # Accelerators are scarce: nodes go before their successors come, there is no spare one to start with.
+            update_config={"max_unavailable": 1, "update_strategy": "MINIMAL"},
             opts=self._opts(
                 protect=pool.protect,
                 depends_on=after,

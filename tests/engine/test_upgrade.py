@@ -43,7 +43,12 @@ CREATED: dict[str, dict[str, str]] = {
     },
 }
 # State -> what a later program changes in place, by the end of its URN -> (property paths, why).
-UPDATED: dict[str, dict[str, tuple[set[str], str]]] = {"before-google": {}, "every-site": {}}
+MINIMAL = "what a later upgrade of nodes does first; it touches no node that is up"
+GROUPS = {
+    f"aws:eks/nodeGroup:NodeGroup::{pool}": ({"updateConfig.updateStrategy"}, MINIMAL)
+    for pool in ("pretrain", "trn", "serve")
+}
+UPDATED: dict[str, dict[str, tuple[set[str], str]]] = {"before-google": GROUPS, "every-site": GROUPS}
 
 # One child of each provider: (file, what is made, its name in the program, another name).
 RENAMED = (

@@ -190,7 +190,8 @@ class ControlPlane:
         except Unhealthy as problem:
             resource.state = problem.state
             scope.store.put(resource)
-            text = f"waiting for {self._title(behaviour, resource.outputs)} {operation.kind}: {problem.message}"
+            doing = problem.doing or operation.kind
+            text = f"waiting for {self._title(behaviour, resource.outputs)} {doing}: {problem.message}"
             error = {"code": problem.code, "message": problem.message, "text": text}
             return None, {**error, **self._kept(operation, resource)}
         except AwsError as refused:

@@ -27,6 +27,7 @@ class Unhealthy(Exception):
     def __init__(self, state: str, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
         self.state, self.code, self.message = state, code, message
+        self.doing = ""  # what the provider waits for, where that is not the operation itself
 
 
 def body(error: AwsError, doing: str, service: str, operation: str, note: str = "") -> dict[str, Any]:

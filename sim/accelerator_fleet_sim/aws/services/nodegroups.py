@@ -15,6 +15,7 @@ from ..errors import AwsError, Later, Unhealthy
 from ..launch import BLOCK, INSTANCE, Launch, launch_instances, reservation_named, terminate
 from ..nodes import node_spec
 from ..scope import CLOUD, Scope
+from . import rolls
 from .eks import CLUSTER, active_cluster, check_role, invalid
 from .groupchecks import (
     check_labels,
@@ -298,12 +299,13 @@ class NodeGroup(Behaviour):
         self._check_version(scope, resource, inputs, cluster)
 
     def updated(self, scope: Scope, resource: Resource, before: dict[str, Any]) -> None:
+        content = resource.hidden.get("content")
         self._note_template(scope, resource)
         out = resource.outputs
         if out["version"] != before["version"] and out.get("releaseVersion") == before.get("releaseVersion"):
             out["releaseVersion"] = self._release(scope, out["version"])
-        watched = ("launchTemplate", "version", "releaseVersion")
-        resource.hidden["roll"] = any(out.get(k) != before.get(k) for k in watched)
+        if any(out.get(k) != before.get(k) for k in rolls.WATCHED):
+            resource.hidden["roll"] = {"outputs": before, "content": content}
 
     def seconds(self, scope: Scope, kind: str, resource: Resource, before: dict[str, Any] | None = None) -> float:
         if kind != "update" or before is None:
@@ -317,8 +319,9 @@ class NodeGroup(Behaviour):
         return scope.catalog.seconds("node_group_config" if config else "default")
 
     def settle_update(self, scope: Scope, resource: Resource) -> None:
-        if resource.hidden.pop("roll", False):
-            self._roll(scope, resource)
+        before = resource.hidden.pop("roll", None)
+        if before:
+            self._roll(scope, resource, before)
         with scope.store.transaction():
             error = self.scale(scope, resource)
             issues = [("AsgInstanceLaunchFailures", _launch_text(resource, error))] if error else []
@@ -330,8 +333,15 @@ class NodeGroup(Behaviour):
         if not stuck and not self._join(scope, resource):
             raise Later(ASK_AGAIN)
 
-    def _roll(self, scope: Scope, resource: Resource) -> None:
-        """Nodes are replaced one after another: the cluster never lacks more than one of them."""
+    def _roll(self, scope: Scope, resource: Resource, before: dict[str, Any]) -> None:
+        """Nodes are replaced one after another, where there is room for those that come first."""
+        subnets = [s for i in resource.outputs["subnetIds"] if (s := scope.find(SUBNET, i)) is not None]
+        zones = sorted({str(s.outputs["availabilityZone"]) for s in subnets})
+        # The provider asks for another version first, and changes the strategy after it.
+        count = rolls.first(before["outputs"].get("updateConfig"), len(self.instances(scope, resource)), len(zones))
+        if rolls.why_not(scope, self._launches(scope, resource), zones, count) is not None:
+            resource.hidden["content"] = before["content"]
+            raise rolls.failed(resource, before["outputs"])
         resource.hidden["image"] = scope.identity("ami")
         for instance in self.instances(scope, resource):
             with scope.store.transaction():
