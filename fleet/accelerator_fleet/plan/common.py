@@ -7,6 +7,7 @@ from typing import Any, Final
 from accelerator_fleet.catalog.model import CapacityRule, GkeCapacityRule
 from accelerator_fleet.plan.machine import Shape, whole_nodes
 from accelerator_fleet.plan.model import Taint
+from accelerator_fleet.plan.names import group_prefix
 from accelerator_fleet.spec.model import FleetSpec, PoolSpec
 
 LABEL: Final = "accelerator-fleet.dev"
@@ -29,6 +30,25 @@ def common(spec: FleetSpec, index: int, site: str, word: str, *, protect: bool) 
         "protect": protect,
         "tags": tags(pool),
         "volume_claims": claims,
+    }
+
+
+def shaped(pool: PoolSpec, shape: Shape, zone: str, key: str) -> dict[str, Any]:
+    """The fields of a PoolPlan of nodes that are created: what the shape, its zone and its key say."""
+    return {
+        "zone": zone,
+        "machine": shape.machine,
+        "cards": shape.cards,
+        "cards_per_node": shape.cards_per_node,
+        "nodes": shape.nodes,
+        "shape_key": key,
+        "capacity_mode": pool.capacity.mode,
+        "reservation": pool.capacity.reservation,
+        "group_name_prefix": group_prefix(pool.name, key),
+        "resource": shape.entry.resource,
+        "topology_shape": shape.topology,
+        "slices": shape.slices,
+        "hosts_per_slice": shape.hosts_per_slice,
     }
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from accelerator_fleet.catalog.model import Catalog, GkeCapacityRule
 from accelerator_fleet.errors import FleetError
 from accelerator_fleet.plan.capacity import check_capacity
-from accelerator_fleet.plan.common import common, labels, pool_bounds, taints
+from accelerator_fleet.plan.common import common, labels, pool_bounds, shaped, taints
 from accelerator_fleet.plan.google import IMAGE, extra_networks
 from accelerator_fleet.plan.google_capacity import check_shape, demand_of, zones_sold
 from accelerator_fleet.plan.google_versions import Pin, node_version
 from accelerator_fleet.plan.machine import Shape, choose
 from accelerator_fleet.plan.model import DemandPlan, PoolPlan
-from accelerator_fleet.plan.names import group_prefix, shape_key
+from accelerator_fleet.plan.names import shape_key
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.plan.queued import MODE, queued_pool
 from accelerator_fleet.plan.zone import choose_zone
@@ -44,16 +44,9 @@ def google_pool(
     pin = pin or Pin(site.kubernetes or spec.defaults.kubernetes, None)  # a trial
     release = node_version(spec, index, shape.machine, pin, version, catalog, notes)
     demand = demand_of(spec, index, rule, catalog, notes)
-    try:
-        extra = extra_networks(machine, zone)
-    except FleetError as e:
-        raise spec.error(f"pools[{index}].zone", e.message) from None
-    if extra:
-        notes.rely(catalog.gke_machines, shape.machine, "extra_gvnic")
-        notes.rely(catalog.gke_machines, shape.machine, "extra_rdma")
-    tpu = shape.topology is not None
+    extra = _networks(spec, index, shape.machine, zone, catalog, notes)
     policy = _together(shape, rule)
-    accelerator = None if tpu else machine.accelerator
+    accelerator = None if shape.topology is not None else machine.accelerator
     if accelerator:
         notes.rely(catalog.gke_machines, shape.machine, "accelerator")
     key = shape_key(
@@ -70,18 +63,9 @@ def google_pool(
     low, high = pool_bounds(spec, index, shape, rule)
     return PoolPlan(
         **{**common(spec, index, site.name, shape.word, protect=protect), **({"scaling": "auto"} if demand else {})},
-        zone=zone,
-        machine=shape.machine,
-        cards=shape.cards,
-        cards_per_node=shape.cards_per_node,
-        nodes=shape.nodes,
+        **shaped(pool, shape, zone, key),
         min_nodes=low,
         max_nodes=high,
-        shape_key=key,
-        capacity_mode=pool.capacity.mode,
-        reservation=pool.capacity.reservation,
-        group_name_prefix=group_prefix(pool.name, key),
-        resource=machine.resource,
         efa_interfaces=0,
         interfaces=(),
         placement_group=False,
@@ -93,9 +77,6 @@ def google_pool(
         existing_placement_group=pool.capacity.placement_group,
         accelerator=accelerator,
         gpu_driver=machine.gpu_driver,
-        topology_shape=shape.topology,
-        slices=shape.slices,
-        hosts_per_slice=shape.hosts_per_slice,
         placement_policy=policy,
         extra_networks=extra,
         demand=demand,
@@ -103,6 +84,18 @@ def google_pool(
         starts=pool.capacity.starts,
         ends=pool.capacity.ends,
     )
+
+
+def _networks(spec: FleetSpec, index: int, name: str, zone: str, catalog: Catalog, notes: Notes) -> tuple[str, ...]:
+    """The machine's further networks, by name."""
+    try:
+        extra = extra_networks(catalog.gke_machines.entries[name], zone)
+    except FleetError as e:
+        raise spec.error(f"pools[{index}].zone", e.message) from None
+    if extra:
+        notes.rely(catalog.gke_machines, name, "extra_gvnic")
+        notes.rely(catalog.gke_machines, name, "extra_rdma")
+    return extra
 
 
 def _together(shape: Shape, rule: GkeCapacityRule) -> bool:

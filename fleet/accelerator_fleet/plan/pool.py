@@ -8,14 +8,14 @@ from typing import Any, Final
 from accelerator_fleet.catalog.model import CapacityRule, Catalog
 from accelerator_fleet.errors import FleetError, raise_all
 from accelerator_fleet.plan.capacity import check_capacity
-from accelerator_fleet.plan.common import common, labels, pool_bounds, taints
+from accelerator_fleet.plan.common import common, labels, pool_bounds, shaped, taints
 from accelerator_fleet.plan.existing_pool import existing_pool
 from accelerator_fleet.plan.google_pool import google_pool
 from accelerator_fleet.plan.google_versions import Pin
 from accelerator_fleet.plan.interfaces import interfaces
 from accelerator_fleet.plan.machine import choose
 from accelerator_fleet.plan.model import PoolPlan
-from accelerator_fleet.plan.names import flavor_name, group_prefix, shape_key
+from accelerator_fleet.plan.names import flavor_name, shape_key
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.plan.purchases import purchase_of
 from accelerator_fleet.plan.reservations import old_goes_first, ruled_out
@@ -179,18 +179,9 @@ def _eks_pool(
     image = next(i for i in catalog.images.entries.values() if i.resource == resource)
     return PoolPlan(
         **common(spec, index, site.name, shape.word, protect=protect),
-        zone=zone,
-        machine=shape.machine,
-        cards=shape.cards,
-        cards_per_node=shape.cards_per_node,
-        nodes=shape.nodes,
+        **shaped(pool, shape, zone, key),
         min_nodes=low,
         max_nodes=high,
-        shape_key=key,
-        capacity_mode=pool.capacity.mode,
-        reservation=pool.capacity.reservation,
-        group_name_prefix=group_prefix(pool.name, key),
-        resource=resource,
         efa_interfaces=sum(i.interface_type != "interface" for i in layout),
         interfaces=layout,
         placement_group=new_group,

@@ -10,10 +10,10 @@ from accelerator_fleet.catalog.accelerator_types import AcceleratorType, acceler
 from accelerator_fleet.catalog.model import AnyMachine, Catalog, GkeCapacityRule
 from accelerator_fleet.errors import FleetError
 from accelerator_fleet.plan.capacity import check_capacity
-from accelerator_fleet.plan.common import common
+from accelerator_fleet.plan.common import common, shaped
 from accelerator_fleet.plan.machine import Shape, choose
 from accelerator_fleet.plan.model import PoolPlan, QueuedPlan
-from accelerator_fleet.plan.names import cluster_name, group_prefix, shape_key
+from accelerator_fleet.plan.names import cluster_name, shape_key
 from accelerator_fleet.plan.notes import Notes
 from accelerator_fleet.plan.times import moment
 from accelerator_fleet.plan.zone import choose_zone
@@ -56,18 +56,9 @@ def queued_pool(
     own = common(spec, index, site.name, shape.word, protect=protect)
     return PoolPlan(
         **{**own, "flavor": "", "local_queue": "", "volume_claims": (), "scaling": "fixed"},
-        zone=zone,
-        machine=shape.machine,
-        cards=shape.cards,
-        cards_per_node=shape.cards_per_node,
-        nodes=shape.nodes,
+        **shaped(pool, shape, zone, key),
         min_nodes=shape.nodes,
         max_nodes=shape.nodes,
-        shape_key=key,
-        capacity_mode=MODE,
-        reservation=pool.capacity.reservation,
-        group_name_prefix=group_prefix(pool.name, key),
-        resource=machine.resource,
         efa_interfaces=0,
         interfaces=(),
         placement_group=False,
@@ -75,9 +66,6 @@ def queued_pool(
         labels=dict(sorted(pool.labels.items())),
         taints=(),
         topology=False,
-        topology_shape=shape.topology,
-        slices=shape.slices,
-        hosts_per_slice=shape.hosts_per_slice,
         queued=QueuedPlan(
             id=f"{cluster_name(spec.fleet, spec.env, site.name)}-{pool.name}-{key}",
             accelerator_type=kind.name,
