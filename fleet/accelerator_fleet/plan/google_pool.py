@@ -41,8 +41,8 @@ def google_pool(
     check_shape(spec, index, rule, shape)
     only = zones_sold(rule, shape.machine)
     zone = choose_zone(spec, index, site_index, site, shape.machine, catalog, notes, kept, only)
-    pin = pin or Pin(site.kubernetes or spec.defaults.kubernetes, None)  # a trial
-    release = node_version(spec, index, shape.machine, pin, version, catalog, notes)
+    trial = Pin(site.kubernetes or spec.defaults.kubernetes, None)
+    release = node_version(spec, index, shape.machine, pin or trial, version, catalog, notes)
     demand = demand_of(spec, index, rule, catalog, notes)
     extra = _networks(spec, index, shape.machine, zone, catalog, notes)
     policy = _together(shape, rule)
@@ -66,9 +66,6 @@ def google_pool(
         **shaped(pool, shape, zone, key),
         min_nodes=low,
         max_nodes=high,
-        efa_interfaces=0,
-        interfaces=(),
-        placement_group=False,
         ami_type=IMAGE,
         labels=_labels(labels(pool, shape.word, machine.resource), demand),
         taints=taints(pool, machine.resource),

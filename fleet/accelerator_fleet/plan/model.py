@@ -255,9 +255,9 @@ class PoolPlan(Frozen):
     billing: str
     group_name_prefix: str  # cloud name prefix, carries the shape key
     resource: str  # "nvidia.com/gpu"
-    efa_interfaces: int  # vpc.amazonaws.com/efa per node; 0: none
-    interfaces: tuple[NetworkInterfacePlan, ...]
-    placement_group: bool
+    efa_interfaces: int = 0  # vpc.amazonaws.com/efa per node; 0: none
+    interfaces: tuple[NetworkInterfacePlan, ...] = ()
+    placement_group: bool = False
     ami_type: str
     disk_gib: int
     labels: dict[str, str]
