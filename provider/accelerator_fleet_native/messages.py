@@ -21,13 +21,6 @@ def path(inputs: dict[str, Any]) -> str:
     return f"{parent(inputs)}/queuedResources/{inputs['queuedResourceId']}"
 
 
-def node_names(inputs: dict[str, Any]) -> list[str]:
-    """Names of the nodes that the API makes of the request."""
-    count, first = int(inputs.get("nodeCount", 1)), inputs["nodeId"]
-    names = [first] if count == 1 else [f"{first}-{i}" for i in range(count)]
-    return [f"{parent(inputs)}/nodes/{n}" for n in names]
-
-
 def node(inputs: dict[str, Any]) -> Any:
     """The node of the request."""
     from google.cloud import tpu_v2
